@@ -1,0 +1,72 @@
+# Functions that make every target of the project, so that a flag is written once.
+#
+#   octavo_library(NAME SOURCES ... DEPENDS ... [PRIVATE_DEPENDS ...])   static library NAME, alias octavo::NAME
+#   octavo_program(NAME SOURCES ... DEPENDS ...)                          executable, checks its CPU before main
+#   octavo_test(NAME LABELS ... SOURCES ... DEPENDS ...)                  GoogleTest program, discovered test by test
+#   octavo_fuzz(NAME SOURCES ... DEPENDS ...)                             libFuzzer program, only with OCTAVO_FUZZ
+#   octavo_chapter(DIR SOURCES ... TESTS ... [DEMO f] [BENCH f] DEPENDS ...)   chNN, chNN_test, chNN_demo, chNN_bench
+
+# The flags of all our own code. No -ffast-math, and no contraction: two inlined copies of one formula must round alike.
+function(octavo_flags target)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wshadow -Wconversion -Werror -ffp-contract=off -march=${OCTAVO_MARCH})
+  target_include_directories(${target} PUBLIC "${CMAKE_SOURCE_DIR}")
+  if(OCTAVO_SANITIZE)
+    target_compile_options(${target} PUBLIC -fsanitize=${OCTAVO_SANITIZE} -fno-omit-frame-pointer
+      $<$<BOOL:$<FILTER:${OCTAVO_SANITIZE},INCLUDE,undefined>>:-fno-sanitize-recover=undefined>)
+    target_link_options(${target} PUBLIC -fsanitize=${OCTAVO_SANITIZE})
+  endif()
+  if(OCTAVO_FUZZ)
+    target_compile_options(${target} PUBLIC -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
+function(octavo_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  add_library(octavo_${name} STATIC ${ARG_SOURCES})
+  add_library(octavo::${name} ALIAS octavo_${name})
+  target_link_libraries(octavo_${name} PUBLIC ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
+  octavo_flags(octavo_${name})
+endfunction()
+
+function(octavo_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES} $<TARGET_OBJECTS:octavo_cpu_check>)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPENDS})
+  octavo_flags(${name})
+endfunction()
+
+function(octavo_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  octavo_program(${name} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${name} PRIVATE OCTAVO_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  set(properties TIMEOUT 300)
+  foreach(label IN LISTS ARG_LABELS)  # a list in one LABELS property is lost on the way; repeating the key keeps all
+    list(APPEND properties LABELS ${label})
+  endforeach()
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+endfunction()
+
+function(octavo_fuzz name)
+  if(NOT OCTAVO_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
+  octavo_program(${name} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+endfunction()
+
+function(octavo_chapter dir)
+  cmake_parse_arguments(ARG "" "DEMO;BENCH" "SOURCES;TESTS;DEPENDS" ${ARGN})
+  string(SUBSTRING "${dir}" 0 2 number)
+  octavo_library(ch${number} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS})
+  if(ARG_TESTS)
+    octavo_test(ch${number}_test LABELS unit SOURCES ${ARG_TESTS} DEPENDS octavo::ch${number} octavo::testing)
+  endif()
+  if(ARG_DEMO)
+    octavo_program(ch${number}_demo SOURCES ${ARG_DEMO} DEPENDS octavo::ch${number})
+  endif()
+  if(ARG_BENCH)
+    octavo_program(ch${number}_bench SOURCES ${ARG_BENCH} DEPENDS octavo::ch${number} benchmark::benchmark)
+  endif()
+endfunction()
