@@ -1,5 +1,6 @@
 #pragma once
-// The feed-forward layer of a transformer block: two thirds of its weights, and independent for each token.
+// The feed-forward layer of a transformer block: two thirds of its weights, and independent for
+// each token.
 
 #include <memory>
 
@@ -10,7 +11,8 @@ namespace octavo {
 class FeedForward {
  public:
   virtual ~FeedForward() = default;
-  // x [T, D] -> y [T, D], without the residual. Row t of y depends on row t of x alone, bit for bit.
+  // x [T, D] -> y [T, D], without the residual. Row t of y depends on row t of x alone, bit for
+  // bit.
   virtual void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const = 0;
 };
 

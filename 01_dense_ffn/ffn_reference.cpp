@@ -11,7 +11,8 @@ float silu_reference(float z) {
   return static_cast<float>(static_cast<double>(z) / (1.0 + std::exp(-static_cast<double>(z))));
 }
 
-SwiGlu::SwiGlu(std::unique_ptr<Linear> gate, std::unique_ptr<Linear> up, std::unique_ptr<Linear> down)
+SwiGlu::SwiGlu(std::unique_ptr<Linear> gate, std::unique_ptr<Linear> up,
+               std::unique_ptr<Linear> down)
     : gate_(std::move(gate)), up_(std::move(up)), down_(std::move(down)) {
   require(gate_->inputs() == up_->inputs() && gate_->outputs() == up_->outputs() &&
               down_->inputs() == gate_->outputs() && down_->outputs() == gate_->inputs(),

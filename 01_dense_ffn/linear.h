@@ -1,6 +1,7 @@
 #pragma once
-// Linear: Y[T, N] = X[T, K] W[N, K]^T (equation 1 of the README). K is contiguous in both operands, the order of
-// published checkpoints. The interface lives here; whoever stores weights in another way plugs in another Linear.
+// Linear: Y[T, N] = X[T, K] W[N, K]^T (equation 1 of the README). K is contiguous in both operands,
+// the order of published checkpoints. The interface lives here; whoever stores weights in another
+// way plugs in another Linear.
 
 #include <cstdint>
 #include <memory>
@@ -27,8 +28,8 @@ class Linear {
   virtual std::int64_t inputs() const = 0;   // K
   virtual std::int64_t outputs() const = 0;  // N
 
-  // x [T, K] -> y [T, N], any T >= 0. Row t of y depends on row t of x alone, bit for bit. Throws Error when a shape does
-  // not fit.
+  // x [T, K] -> y [T, N], any T >= 0. Row t of y depends on row t of x alone, bit for bit. Throws
+  // Error when a shape does not fit.
   virtual void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const = 0;
 };
 

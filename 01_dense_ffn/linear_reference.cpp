@@ -44,10 +44,11 @@ class ReferenceLinear : public Linear {
 }  // namespace
 
 void matmul_reference(Exec& exec, View<const float, 2> x, const WeightView& w, View<float, 2> y) {
-  require(x.extent(1) == w.inputs, "matmul: x has {} columns, the weight has {} inputs", x.extent(1),
-          w.inputs);
+  require(x.extent(1) == w.inputs, "matmul: x has {} columns, the weight has {} inputs",
+          x.extent(1), w.inputs);
   require(y.extent(0) == x.extent(0) && y.extent(1) == w.outputs,
-          "matmul: y is [{}, {}], must be [{}, {}]", y.extent(0), y.extent(1), x.extent(0), w.outputs);
+          "matmul: y is [{}, {}], must be [{}, {}]", y.extent(0), y.extent(1), x.extent(0),
+          w.outputs);
   switch (w.dtype) {
     case DType::kF32:
       return product(exec, x, static_cast<const float*>(w.data), y);
@@ -64,8 +65,8 @@ Work matmul_work(std::int64_t T, std::int64_t N, std::int64_t K, double weight_b
 }
 
 std::unique_ptr<Linear> ReferenceLinearFactory::make(const WeightView& weight) const {
-  require(weight.inputs >= 1 && weight.outputs >= 1, "a weight is [{}, {}], both sizes must be at least 1",
-          weight.outputs, weight.inputs);
+  require(weight.inputs >= 1 && weight.outputs >= 1,
+          "a weight is [{}, {}], both sizes must be at least 1", weight.outputs, weight.inputs);
   return std::make_unique<ReferenceLinear>(weight);
 }
 

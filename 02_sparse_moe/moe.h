@@ -10,13 +10,15 @@
 
 namespace octavo {
 
-// The experts of one layer. Whoever stores or runs experts in another way plugs in another ExpertWeights.
+// The experts of one layer. Whoever stores or runs experts in another way plugs in another
+// ExpertWeights.
 class ExpertWeights {
  public:
   virtual ~ExpertWeights() = default;
   virtual std::int64_t experts() const = 0;
   // Applies expert e to rows x [M, D], giving y [M, D]. Rows do not influence each other.
-  virtual void forward(Exec& exec, std::int64_t e, View<const float, 2> x, View<float, 2> y) const = 0;
+  virtual void forward(Exec& exec, std::int64_t e, View<const float, 2> x,
+                       View<float, 2> y) const = 0;
 };
 
 // One FeedForward an expert.
@@ -25,7 +27,8 @@ class SeparateExperts : public ExpertWeights {
   explicit SeparateExperts(std::vector<std::unique_ptr<FeedForward>> experts)
       : experts_(std::move(experts)) {}
   std::int64_t experts() const override { return static_cast<std::int64_t>(experts_.size()); }
-  void forward(Exec& exec, std::int64_t e, View<const float, 2> x, View<float, 2> y) const override {
+  void forward(Exec& exec, std::int64_t e, View<const float, 2> x,
+               View<float, 2> y) const override {
     experts_[static_cast<std::size_t>(e)]->forward(exec, x, y);
   }
 
@@ -33,7 +36,8 @@ class SeparateExperts : public ExpertWeights {
   std::vector<std::unique_ptr<FeedForward>> experts_;
 };
 
-// y_t = sum_j w_tj Expert_{id_tj}(x_t), equation 3 of the README; the sum runs in slot order, j ascending.
+// y_t = sum_j w_tj Expert_{id_tj}(x_t), equation 3 of the README; the sum runs in slot order, j
+// ascending.
 class MoeLayer : public FeedForward {
  public:
   // gate: [E, D]. Throws Error when gate, router and experts do not agree on E.
@@ -43,7 +47,9 @@ class MoeLayer : public FeedForward {
   void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const override;
 
   // Called with the plan of every forward, before the experts run; empty to stop.
-  void observe(std::function<void(const RoutingPlan&)> observer) { observer_ = std::move(observer); }
+  void observe(std::function<void(const RoutingPlan&)> observer) {
+    observer_ = std::move(observer);
+  }
 
  private:
   std::unique_ptr<Linear> gate_;

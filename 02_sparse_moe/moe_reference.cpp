@@ -9,9 +9,10 @@ namespace octavo {
 MoeLayer::MoeLayer(std::unique_ptr<Linear> gate, std::unique_ptr<Router> router,
                    std::unique_ptr<ExpertWeights> experts)
     : gate_(std::move(gate)), router_(std::move(router)), experts_(std::move(experts)) {
-  require(gate_->outputs() == router_->experts() && gate_->outputs() == experts_->experts(),
-          "MoE layer: the gate has {} outputs, the router {} experts, the layer {}; they must agree",
-          gate_->outputs(), router_->experts(), experts_->experts());
+  require(
+      gate_->outputs() == router_->experts() && gate_->outputs() == experts_->experts(),
+      "MoE layer: the gate has {} outputs, the router {} experts, the layer {}; they must agree",
+      gate_->outputs(), router_->experts(), experts_->experts());
 }
 
 void MoeLayer::forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const {

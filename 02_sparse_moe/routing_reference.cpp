@@ -7,8 +7,9 @@
 namespace octavo {
 namespace {
 
-// The k best of E scores in descending order; ties to the lower id, NaN below everything. A chosen expert is excluded by
-// a mark and not by overwriting its score, so k distinct ids come out even when every score is -inf.
+// The k best of E scores in descending order; ties to the lower id, NaN below everything. A chosen
+// expert is excluded by a mark and not by overwriting its score, so k distinct ids come out even
+// when every score is -inf.
 void top_k(const std::vector<double>& scores, std::int64_t k, int* ids) {
   std::vector<bool> chosen(scores.size());
   const auto key = [&](std::size_t e) {
@@ -28,7 +29,8 @@ void top_k(const std::vector<double>& scores, std::int64_t k, int* ids) {
 std::vector<double> softmax(View<const float, 1> z) {
   std::vector<double> p(static_cast<std::size_t>(z.extent(0)));
   double largest = -std::numeric_limits<double>::infinity(), sum = 0;
-  for (std::int64_t e = 0; e < z.extent(0); ++e) largest = std::max(largest, static_cast<double>(z(e)));
+  for (std::int64_t e = 0; e < z.extent(0); ++e)
+    largest = std::max(largest, static_cast<double>(z(e)));
   for (std::size_t e = 0; e < p.size(); ++e) {
     p[e] = std::exp(static_cast<double>(z(static_cast<std::int64_t>(e))) - largest);
     sum += p[e];
@@ -53,8 +55,8 @@ void sort_slots(RoutingPlan& plan) {
 
 SoftmaxTopKRouter::SoftmaxTopKRouter(std::int64_t experts, std::int64_t top_k, bool normalize)
     : experts_(experts), top_k_(top_k), normalize_(normalize) {
-  require(top_k >= 1 && top_k <= experts, "router: top_k is {}, must be from 1 to {} (experts)", top_k,
-          experts);
+  require(top_k >= 1 && top_k <= experts, "router: top_k is {}, must be from 1 to {} (experts)",
+          top_k, experts);
 }
 
 RoutingPlan SoftmaxTopKRouter::route(View<const float, 2> logits) const {
@@ -72,7 +74,8 @@ RoutingPlan SoftmaxTopKRouter::route(View<const float, 2> logits) const {
     for (std::int64_t j = 0; j < top_k_; ++j) sum += p[static_cast<std::size_t>(ids[j])];
     for (std::int64_t j = 0; j < top_k_; ++j) {  // equation 2
       const double weight = p[static_cast<std::size_t>(ids[j])] / (normalize_ ? sum : 1.0);
-      weights[j] = static_cast<float>(std::isfinite(sum) && sum > 0 ? weight : 1.0 / static_cast<double>(top_k_));
+      weights[j] = static_cast<float>(
+          std::isfinite(sum) && sum > 0 ? weight : 1.0 / static_cast<double>(top_k_));
     }
   }
   sort_slots(plan);

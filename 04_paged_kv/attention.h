@@ -10,8 +10,9 @@ namespace octavo {
 class AttentionBackend {
  public:
   virtual ~AttentionBackend() = default;
-  // query, out [T, H, Dh]; the keys and values of the batch's own rows are in the cache already. Query head h reads KV head
-  // h * Hkv / H (grouped-query attention, Ainslie et al. 2023). Row t sees positions 0 .. positions[t] of its sequence.
+  // query, out [T, H, Dh]; the keys and values of the batch's own rows are in the cache already.
+  // Query head h reads KV head h * Hkv / H (grouped-query attention, Ainslie et al. 2023). Row t
+  // sees positions 0 .. positions[t] of its sequence.
   virtual void attend(Exec& exec, std::int64_t layer, const Batch& batch, const KvCache& cache,
                       View<const float, 3> query, View<float, 3> out) const = 0;
 };

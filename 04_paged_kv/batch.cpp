@@ -16,11 +16,13 @@ Batch make_batch(std::span<const BatchPart> parts, std::int64_t block_size) {
     const std::int64_t end = part.first + static_cast<std::int64_t>(part.tokens.size());
     require(!part.tokens.empty(), "batch: a sequence with no token");
     require(end <= block_size * static_cast<std::int64_t>(part.blocks.size()),
-            "batch: {} positions do not fit in {} blocks of {}", end, part.blocks.size(), block_size);
+            "batch: {} positions do not fit in {} blocks of {}", end, part.blocks.size(),
+            block_size);
     for (std::int64_t p = part.first; p < end; ++p) {
       batch.tokens.push_back(part.tokens[static_cast<std::size_t>(p - part.first)]);
       batch.positions.push_back(p);
-      const auto block = static_cast<std::int64_t>(part.blocks[static_cast<std::size_t>(p / block_size)]);
+      const auto block =
+          static_cast<std::int64_t>(part.blocks[static_cast<std::size_t>(p / block_size)]);
       batch.slot_mapping.push_back(block * block_size + p % block_size);
     }
     batch.query_start.push_back(batch.rows());

@@ -23,7 +23,8 @@ void ForwardObserver::residual(std::int64_t, View<const float, 2>) {}
 void ForwardObserver::routing(std::int64_t, const RoutingPlan&) {}
 
 KvShape Decoder::kv_shape() const {
-  return {.layers = config().layers, .kv_heads = config().kv_heads, .head_width = config().head_width};
+  return {
+      .layers = config().layers, .kv_heads = config().kv_heads, .head_width = config().head_width};
 }
 
 void Decoder::observe(ForwardObserver* observer) {
@@ -54,12 +55,12 @@ std::vector<float> Decoder::forward(Exec& exec, const Batch& batch, KvCache& cac
 
 void Decoder::check(const Batch& batch) const {
   for (int token : batch.tokens) {
-    require(token >= 0 && token < config().vocab, "token id {} is outside the vocabulary of {}", token,
-            config().vocab);
+    require(token >= 0 && token < config().vocab, "token id {} is outside the vocabulary of {}",
+            token, config().vocab);
   }
   for (std::int64_t position : batch.positions) {
-    require(position >= 0 && position < config().max_context, "position {} is outside the context of {}",
-            position, config().max_context);
+    require(position >= 0 && position < config().max_context,
+            "position {} is outside the context of {}", position, config().max_context);
   }
 }
 
@@ -89,7 +90,9 @@ void Decoder::attention_block(Exec& exec, std::int64_t layer, const Batch& batch
   const model::ModelConfig& c = config();
   const DecoderLayer& w = layers_[static_cast<std::size_t>(layer)];
   const std::int64_t T = x.extent(0), D = c.width, H = c.heads, Hkv = c.kv_heads, Dh = c.head_width;
-  const auto floats = [T](std::int64_t row) { return std::vector<float>(static_cast<std::size_t>(T * row)); };
+  const auto floats = [T](std::int64_t row) {
+    return std::vector<float>(static_cast<std::size_t>(T * row));
+  };
   std::vector<float> h = floats(D), q = floats(H * Dh), k = floats(Hkv * Dh), v = floats(Hkv * Dh);
   std::vector<float> a = floats(H * Dh), o = floats(D);
 
@@ -100,8 +103,10 @@ void Decoder::attention_block(Exec& exec, std::int64_t layer, const Batch& batch
   w.value->forward(exec, normed, View<float, 2>(v, {T, Hkv * Dh}));
   rope_reference(View<float, 3>(q, {T, H, Dh}), batch.positions, c.rope_theta);
   rope_reference(View<float, 3>(k, {T, Hkv, Dh}), batch.positions, c.rope_theta);
-  cache.write(layer, batch.slot_mapping, View<float, 3>(k, {T, Hkv, Dh}), View<float, 3>(v, {T, Hkv, Dh}));
-  attention_->attend(exec, layer, batch, cache, View<float, 3>(q, {T, H, Dh}), View<float, 3>(a, {T, H, Dh}));
+  cache.write(layer, batch.slot_mapping, View<float, 3>(k, {T, Hkv, Dh}),
+              View<float, 3>(v, {T, Hkv, Dh}));
+  attention_->attend(exec, layer, batch, cache, View<float, 3>(q, {T, H, Dh}),
+                     View<float, 3>(a, {T, H, Dh}));
   w.output->forward(exec, View<const float, 2>(a, {T, H * Dh}), View<float, 2>(o, {T, D}));
   add(x, o);
 }
@@ -117,8 +122,10 @@ void Decoder::ffn_block(Exec& exec, std::int64_t layer, View<float, 2> x) const 
 std::vector<float> Decoder::logits(Exec& exec, const Batch& batch, View<const float, 2> x) const {
   const auto rows = static_cast<std::int64_t>(batch.logit_rows.size());
   const std::int64_t D = config().width, V = config().vocab;
-  std::vector<float> picked, normed(static_cast<std::size_t>(rows * D)), result(static_cast<std::size_t>(rows * V));
-  for (std::int64_t row : batch.logit_rows) picked.insert(picked.end(), x(row).data(), x(row).data() + D);
+  std::vector<float> picked, normed(static_cast<std::size_t>(rows * D)),
+      result(static_cast<std::size_t>(rows * V));
+  for (std::int64_t row : batch.logit_rows)
+    picked.insert(picked.end(), x(row).data(), x(row).data() + D);
   rms_norm_reference(View<const float, 2>(picked, {rows, D}), final_norm_, config().rms_eps,
                      View<float, 2>(normed, {rows, D}));
   head_->forward(exec, View<const float, 2>(normed, {rows, D}), View<float, 2>(result, {rows, V}));

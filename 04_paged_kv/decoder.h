@@ -35,17 +35,19 @@ struct DecoderLayer {
 
 class Decoder {
  public:
-  // Reads every weight the config asks for, each through `factory`. `attention` computes equation 3. Throws Error for a
-  // tensor that is missing or has another shape, and for an architecture whose layers are not here.
+  // Reads every weight the config asks for, each through `factory`. `attention` computes
+  // equation 3. Throws Error for a tensor that is missing or has another shape, and for an
+  // architecture whose layers are not here.
   Decoder(std::shared_ptr<const model::Checkpoint> checkpoint, const LinearFactory& factory,
           std::unique_ptr<AttentionBackend> attention);
 
   const model::ModelConfig& config() const { return checkpoint_->config(); }
   KvShape kv_shape() const;
 
-  // Runs the batch, writes its keys and values into the cache, and returns logits [logit_rows, V], row-major. A row's
-  // logits do not depend on what else is in the batch, on how its prompt was cut, or on where its blocks lie. Throws Error
-  // for a token id outside the vocabulary or a position beyond the context.
+  // Runs the batch, writes its keys and values into the cache, and returns logits [logit_rows, V],
+  // row-major. A row's logits do not depend on what else is in the batch, on how its prompt was
+  // cut, or on where its blocks lie. Throws Error for a token id outside the vocabulary or a
+  // position beyond the context.
   std::vector<float> forward(Exec& exec, const Batch& batch, KvCache& cache) const;
 
   // Null to stop. The observer must outlive its registration.
@@ -53,10 +55,10 @@ class Decoder {
 
  private:
   void check(const Batch& batch) const;
-  std::vector<float> embed(const Batch& batch) const;                                    // [T, D]
+  std::vector<float> embed(const Batch& batch) const;  // [T, D]
   void attention_block(Exec& exec, std::int64_t layer, const Batch& batch, KvCache& cache,
-                       View<float, 2> x) const;                                          // x += attention
-  void ffn_block(Exec& exec, std::int64_t layer, View<float, 2> x) const;                // x += ffn
+                       View<float, 2> x) const;                            // x += attention
+  void ffn_block(Exec& exec, std::int64_t layer, View<float, 2> x) const;  // x += ffn
   std::vector<float> logits(Exec& exec, const Batch& batch, View<const float, 2> x) const;
 
   std::shared_ptr<const model::Checkpoint> checkpoint_;

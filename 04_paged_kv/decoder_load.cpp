@@ -1,4 +1,5 @@
-// From a checkpoint's tensors to a Decoder: the names under which published Llama and Mixtral checkpoints store them.
+// From a checkpoint's tensors to a Decoder: the names under which published Llama and Mixtral
+// checkpoints store them.
 
 #include <array>
 #include <string>
@@ -24,7 +25,8 @@ class Loader {
     return {.dtype = t.dtype, .data = t.data, .outputs = outputs, .inputs = inputs};
   }
 
-  std::unique_ptr<Linear> linear(const std::string& name, std::int64_t outputs, std::int64_t inputs) const {
+  std::unique_ptr<Linear> linear(const std::string& name, std::int64_t outputs,
+                                 std::int64_t inputs) const {
     return factory_.make(matrix(name, outputs, inputs));
   }
 
@@ -63,7 +65,8 @@ class Loader {
   std::unique_ptr<MoeLayer> mixtral_moe(const std::string& at) const {
     std::vector<std::unique_ptr<FeedForward>> experts;
     for (std::int64_t e = 0; e < c_.moe->experts; ++e) {
-      experts.push_back(swiglu(fmt::format("{}experts.{}.", at, e), "w1", "w3", "w2", c_.moe->width));
+      experts.push_back(
+          swiglu(fmt::format("{}experts.{}.", at, e), "w1", "w3", "w2", c_.moe->width));
     }
     return std::make_unique<MoeLayer>(
         linear(at + "gate.weight", c_.moe->experts, c_.width),
@@ -85,11 +88,17 @@ Decoder::Decoder(std::shared_ptr<const Checkpoint> checkpoint, const LinearFacto
   require(c.architecture == Architecture::kLlama || c.architecture == Architecture::kMixtral,
           "architecture {} can be inspected but not run: only Llama and Mixtral layers are here",
           model::name_of(c.architecture));
+  require(!c.rope_scaling,
+          "rope_scaling is set; stretched rotary angles can be inspected but not run");
+  require(c.quantization.empty(),
+          "quantization_config names '{}'; quantized weights can be inspected but not run",
+          c.quantization);
   const Loader load(*checkpoint_, factory);
   embedding_ = load.matrix("model.embed_tokens.weight", c.vocab, c.width);
   for (std::int64_t l = 0; l < c.layers; ++l) layers_.push_back(load.layer(l));
   final_norm_ = load.vector("model.norm.weight");
-  head_ = c.tied_embeddings ? factory.make(embedding_) : load.linear("lm_head.weight", c.vocab, c.width);
+  head_ = c.tied_embeddings ? factory.make(embedding_)
+                            : load.linear("lm_head.weight", c.vocab, c.width);
 }
 
 }  // namespace octavo

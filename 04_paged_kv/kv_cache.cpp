@@ -11,9 +11,10 @@ KvCache::KvCache(const KvShape& shape, std::int64_t num_blocks, std::int64_t blo
     : shape_(shape), num_blocks_(num_blocks), block_size_(block_size) {
   require(shape.layers >= 1 && shape.kv_heads >= 1 && shape.head_width >= 1 && num_blocks >= 1 &&
               block_size >= 1,
-          "KV cache: {} layers, {} KV heads of {}, {} blocks of {}; each must be at least 1", shape.layers,
-          shape.kv_heads, shape.head_width, num_blocks, block_size);
-  const std::int64_t size = shape.layers * num_blocks * block_size * shape.kv_heads * shape.head_width;
+          "KV cache: {} layers, {} KV heads of {}, {} blocks of {}; each must be at least 1",
+          shape.layers, shape.kv_heads, shape.head_width, num_blocks, block_size);
+  const std::int64_t size =
+      shape.layers * num_blocks * block_size * shape.kv_heads * shape.head_width;
   keys_.assign(static_cast<std::size_t>(size), std::numeric_limits<float>::quiet_NaN());
   values_ = keys_;
 }
@@ -29,8 +30,8 @@ View<const float, 2> KvCache::at(const std::vector<float>& pool, std::int64_t la
           {shape_.kv_heads, shape_.head_width}};
 }
 
-void KvCache::write(std::int64_t layer, std::span<const std::int64_t> slot_mapping, View<const float, 3> key,
-                    View<const float, 3> value) {
+void KvCache::write(std::int64_t layer, std::span<const std::int64_t> slot_mapping,
+                    View<const float, 3> key, View<const float, 3> value) {
   const std::int64_t slots = num_blocks_ * block_size_, row = shape_.kv_heads * shape_.head_width;
   require(layer >= 0 && layer < shape_.layers, "KV cache: layer {} of {}", layer, shape_.layers);
   for (std::int64_t t = 0; t < std::ssize(slot_mapping); ++t) {

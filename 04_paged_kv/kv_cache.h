@@ -1,6 +1,6 @@
 #pragma once
-// KvCache: the keys and values of all sequences, in blocks of block_size positions. A contiguous cache is the same thing
-// with one block of the full length a sequence.
+// KvCache: the keys and values of all sequences, in blocks of block_size positions. A contiguous
+// cache is the same thing with one block of the full length a sequence.
 
 #include <cstdint>
 #include <span>
@@ -18,8 +18,8 @@ struct KvShape {
 
 class KvCache {
  public:
-  // num_blocks blocks of block_size slots in every layer, filled with NaN: a read before a write shows. Throws Error when
-  // a size is below 1.
+  // num_blocks blocks of block_size slots in every layer, filled with NaN: a read before a write
+  // shows. Throws Error when a size is below 1.
   KvCache(const KvShape& shape, std::int64_t num_blocks, std::int64_t block_size);
 
   const KvShape& shape() const { return shape_; }
@@ -27,18 +27,22 @@ class KvCache {
   std::int64_t block_size() const { return block_size_; }
   std::int64_t bytes() const;
 
-  // Stores row t of key and value [T, Hkv, Dh] at slot_mapping[t] of a layer; a negative slot is skipped (padding).
-  void write(std::int64_t layer, std::span<const std::int64_t> slot_mapping, View<const float, 3> key,
-             View<const float, 3> value);
+  // Stores row t of key and value [T, Hkv, Dh] at slot_mapping[t] of a layer; a negative slot is
+  // skipped (padding).
+  void write(std::int64_t layer, std::span<const std::int64_t> slot_mapping,
+             View<const float, 3> key, View<const float, 3> value);
 
   // One position's vectors [Hkv, Dh]; slot = physical block * block_size + offset.
-  View<const float, 2> key(std::int64_t layer, std::int64_t slot) const { return at(keys_, layer, slot); }
+  View<const float, 2> key(std::int64_t layer, std::int64_t slot) const {
+    return at(keys_, layer, slot);
+  }
   View<const float, 2> value(std::int64_t layer, std::int64_t slot) const {
     return at(values_, layer, slot);
   }
 
  private:
-  View<const float, 2> at(const std::vector<float>& pool, std::int64_t layer, std::int64_t slot) const;
+  View<const float, 2> at(const std::vector<float>& pool, std::int64_t layer,
+                          std::int64_t slot) const;
 
   KvShape shape_;
   std::int64_t num_blocks_, block_size_;

@@ -14,7 +14,8 @@ void rms_norm_reference(View<const float, 2> x, std::span<const float> weight, d
           y.extent(1));
   for (std::int64_t t = 0; t < x.extent(0); ++t) {
     double squares = 0;
-    for (std::int64_t d = 0; d < D; ++d) squares += static_cast<double>(x(t, d)) * static_cast<double>(x(t, d));
+    for (std::int64_t d = 0; d < D; ++d)
+      squares += static_cast<double>(x(t, d)) * static_cast<double>(x(t, d));
     const double scale = 1.0 / std::sqrt(squares / static_cast<double>(D) + epsilon);
     for (std::int64_t d = 0; d < D; ++d) {
       y(t, d) = static_cast<float>(static_cast<double>(x(t, d)) * scale *

@@ -12,7 +12,8 @@ void rope_reference(View<float, 3> x, std::span<const std::int64_t> position, do
   require(std::ssize(position) == T, "RoPE: {} positions for {} rows", position.size(), T);
   for (std::int64_t t = 0; t < T; ++t) {
     for (std::int64_t i = 0; i < Dh / 2; ++i) {
-      const double frequency = std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(Dh));
+      const double frequency =
+          std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(Dh));
       const double angle = static_cast<double>(position[static_cast<std::size_t>(t)]) * frequency;
       const double c = std::cos(angle), s = std::sin(angle);
       for (std::int64_t h = 0; h < H; ++h) {

@@ -15,7 +15,8 @@ namespace {
 std::vector<std::size_t> ranked(const std::vector<double>& p) {
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return p[a] > p[b]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return p[a] > p[b]; });
   return order;
 }
 
@@ -31,7 +32,8 @@ std::size_t argmax(std::span<const float> logits) {
 std::vector<double> softened(std::span<const float> logits, double temperature) {
   const double largest = *std::max_element(logits.begin(), logits.end());
   std::vector<double> p(logits.size());
-  for (std::size_t v = 0; v < p.size(); ++v) p[v] = std::exp((static_cast<double>(logits[v]) - largest) / temperature);
+  for (std::size_t v = 0; v < p.size(); ++v)
+    p[v] = std::exp((static_cast<double>(logits[v]) - largest) / temperature);
   return p;
 }
 
@@ -46,14 +48,17 @@ void check(const SamplingParams& params) {
   require(std::isfinite(params.temperature) && params.temperature >= 0,
           "temperature is {}, must be a finite number of at least 0", params.temperature);
   require(params.top_k >= 0, "top_k is {}, must be at least 0 (0 keeps all tokens)", params.top_k);
-  require(params.top_p > 0 && params.top_p <= 1, "top_p is {}, must be above 0 and at most 1", params.top_p);
+  require(params.top_p > 0 && params.top_p <= 1, "top_p is {}, must be above 0 and at most 1",
+          params.top_p);
 }
 
-std::vector<double> sampling_distribution(std::span<const float> logits, const SamplingParams& params) {
+std::vector<double> sampling_distribution(std::span<const float> logits,
+                                          const SamplingParams& params) {
   check(params);
   require(!logits.empty(), "sampling: no logits");
   for (std::size_t v = 0; v < logits.size(); ++v) {
-    require(logits[v] < std::numeric_limits<float>::infinity(), "sampling: the logit of token {} is {}", v, logits[v]);
+    require(logits[v] < std::numeric_limits<float>::infinity(),
+            "sampling: the logit of token {} is {}", v, logits[v]);
   }
   const std::size_t best = argmax(logits);
   require(std::isfinite(logits[best]), "sampling: every logit is -inf");
@@ -82,7 +87,8 @@ std::vector<double> sampling_distribution(std::span<const float> logits, const S
 int sample(std::span<const float> logits, const SamplingParams& params, std::uint32_t sample_index,
            std::int64_t position) {
   const std::vector<double> p = sampling_distribution(logits, params);
-  const double u = uniform(params.seed, sample_index, static_cast<std::uint64_t>(position), Purpose::kSample);
+  const double u =
+      uniform(params.seed, sample_index, static_cast<std::uint64_t>(position), Purpose::kSample);
   double cumulative = 0;
   std::size_t last = 0;
   for (std::size_t v = 0; v < p.size(); ++v) {
@@ -91,7 +97,8 @@ int sample(std::span<const float> logits, const SamplingParams& params, std::uin
     last = v;
     if (u < cumulative) break;
   }
-  return static_cast<int>(last);  // rounding may leave the sum just below u: then the last token with any weight
+  return static_cast<int>(
+      last);  // rounding may leave the sum just below u: then the last token with any weight
 }
 
 }  // namespace octavo

@@ -19,9 +19,9 @@ TEST(Philox, KnownAnswers) {
 
 TEST(Philox, UniformDependsOnEveryPartOfItsKey) {
   const std::set<float> values = {
-      uniform(1, 0, 0, Purpose::kSample),    uniform(2, 0, 0, Purpose::kSample),
-      uniform(1, 1, 0, Purpose::kSample),    uniform(1, 0, 1, Purpose::kSample),
-      uniform(1, 0, 0, Purpose::kAccept),    uniform(1, 0, 0, Purpose::kSample, 1),
+      uniform(1, 0, 0, Purpose::kSample),          uniform(2, 0, 0, Purpose::kSample),
+      uniform(1, 1, 0, Purpose::kSample),          uniform(1, 0, 1, Purpose::kSample),
+      uniform(1, 0, 0, Purpose::kAccept),          uniform(1, 0, 0, Purpose::kSample, 1),
       uniform(1ull << 32, 0, 0, Purpose::kSample), uniform(1, 0, 1ull << 32, Purpose::kSample)};
   EXPECT_EQ(values.size(), 8u);
 }

@@ -4,7 +4,8 @@
 The ledger is the table whose head has the columns "Command" and "What we got". The code spans of a row's Command cell
 run from the root; each code span of its "What we got" cell is a quotation and must stand in what they print, spaces
 counting alike however many. So a row cannot keep a figure that its command no longer gives. A row needs at least one
-command and one quotation. --list prints the rows, --row N runs one.
+command and one quotation. `./run generate` and `./run inspect` run the program that is built. --list prints the rows,
+--row N runs one.
 """
 
 import os
@@ -51,7 +52,8 @@ def check_row(root, row, programs, cache):
     printed = ""
     for command in commands:
         if command not in cache:
-            cache[command] = shell.run(root, command, TIMEOUT, programs)
+            direct = re.sub(r"^\./run (?=generate |inspect )", "octavo ", command)  # ./run would build first
+            cache[command] = shell.run(root, direct, TIMEOUT, programs)
         status, output = cache[command]
         if status != 0:
             what = f"took more than {TIMEOUT} s" if status is None else f"ended with {status}"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Keeps the documents true: runs their commands and follows their links.
 
-A fenced block marked `sh ci` in a README.md or in docs/*.md runs from the root under bash -euo pipefail; `sh ci
-timeout=N` gives it N seconds. Before that, every relative link must lead to a file, every #anchor to a heading, and every
-path in backticks to a file. --list prints the blocks, --links only follows the links.
+A fenced block marked `sh ci` in a README.md or in docs/*.md runs from the root under bash -euo pipefail; with `sh ci
+timeout=N` it has N seconds. Before that, every relative link must lead to a file, every #anchor to a heading, and
+every path in backticks to a file. --list prints the blocks, --links only follows the links.
 """
 
 import os

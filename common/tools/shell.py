@@ -6,8 +6,10 @@ import subprocess
 
 
 def run(root, command, timeout, programs=None):
-    """(exit status or None after `timeout` seconds, output) of a command under bash -euo pipefail in the root; the folder
-    `programs` is searched first for programs. Whatever the command started ends with it."""
+    """(exit status or None after `timeout` seconds, output) of a command under bash -euo pipefail in the root.
+
+    The folder `programs` is searched first for programs. Whatever the command started ends with it.
+    """
     environment = dict(os.environ)
     if programs:
         environment["PATH"] = programs + os.pathsep + environment["PATH"]

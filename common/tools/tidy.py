@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over the compile database of a build folder, with the checks of .clang-tidy.
 
-A file is checked again only when something that the result depends on has changed: the file, what it includes from the
-tree (as ninja recorded it at the last build), its compile command, or .clang-tidy. Kernel files are left out: clang-tidy
-14 cannot read them.
+A file is checked again only when something that the result depends on has changed: the file, what it includes from
+the tree (as ninja recorded it at the last build), its compile command, or .clang-tidy. Kernel files are left out:
+clang-tidy 14 cannot read them.
 """
 
 import concurrent.futures

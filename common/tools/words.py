@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails when a file holds words that do not belong in a finished tree: notes to oneself, promises, paths of a machine."""
+"""Fails when a file holds what does not belong in a finished tree: notes to oneself, promises, a machine's paths."""
 
 import re
 import sys
