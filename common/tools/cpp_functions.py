@@ -8,6 +8,7 @@ DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w+)(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE
 SCOPE = re.compile(r"\b(namespace|extern)\b|^\s*(?:typedef\s+)?(class|struct|union|enum)\b")
 ASSIGNMENT = re.compile(r"(?<![=!<>+\-*/%&|^])=(?!=)")
 LAMBDA = re.compile(r"=\s*\[[^\]]*\]")
+ACCESS = re.compile(r"\s*(?:(?:public|private|protected)\s*:\s*)*")
 OPEN, CLOSE = "\x01", "\x02"  # stand for the brackets of a list whose contents were blanked
 
 
@@ -86,7 +87,7 @@ def functions(text):
         if end is None:
             return found, tree.line_of(code, match.start())
         if kind == "function":
-            start = head + re.match(r"\s*", code[head:]).end()
+            start = head + ACCESS.match(code[head:]).end()
             found.append((name_of(code[start:match.start()]), tree.line_of(code, start), tree.line_of(code, end)))
         at = end + 1
         if kind != "member":
