@@ -19,6 +19,14 @@ def published_tensors(model):
         return load_file(os.path.join(folder, "model.safetensors"))
 
 
+def fill_padding(tensors):
+    """The classes keep the padding token's embedding at zero, and a zero row makes every routing score of a sequence that starts
+    with it equal. Padding is never read in training, so any row will do: here a fixed pattern of the size of the others."""
+    row = tensors["model.embed_tokens.weight"][T.PAD]
+    if not row.any():
+        row.copy_(0.05 * torch.randn(row.shape, generator=torch.Generator().manual_seed(T.PAD)))
+
+
 def config_dict(model):
     """config.json with the keys that published checkpoints have: rope_theta at the top, the dtype by name."""
     config = model.config.to_dict()
@@ -34,6 +42,7 @@ def config_dict(model):
 def write(model, name, out):
     os.makedirs(out, exist_ok=True)
     tensors = published_tensors(model)
+    fill_padding(tensors)
     tensors = {k: v.to(torch.float32 if k.endswith(FP32) else torch.bfloat16).contiguous() for k, v in tensors.items()}
     save_file(tensors, os.path.join(out, "model.safetensors"), metadata={"format": "pt"})
     T.write_json(os.path.join(out, "config.json"), config_dict(model))
