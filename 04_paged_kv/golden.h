@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <ostream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -20,8 +20,7 @@ struct GoldenPrompt {
   std::vector<int> greedy;                  // the next 32 tokens
 };
 
-inline std::ostream& operator<<(std::ostream& out, const GoldenPrompt& p) { return out << p.kind; }
-
+// All prompts of a checkpoint folder.
 inline std::vector<GoldenPrompt> load_golden(const std::filesystem::path& folder) {
   std::vector<GoldenPrompt> prompts;
   const nlohmann::json json = nlohmann::json::parse(std::ifstream(folder / "golden.json"));
@@ -38,6 +37,18 @@ inline std::vector<GoldenPrompt> load_golden(const std::filesystem::path& folder
     prompts.push_back(std::move(prompt));
   }
   return prompts;
+}
+
+// The kinds of prompt that every golden.json has.
+inline constexpr const char* kGoldenKinds[] = {"one_token", "odd_length", "long",
+                                               "chat",      "multi_byte", "every_special"};
+
+// The prompt of this kind. Throws std::out_of_range when there is none.
+inline GoldenPrompt load_golden(const std::filesystem::path& folder, const std::string& kind) {
+  for (GoldenPrompt& prompt : load_golden(folder)) {
+    if (prompt.kind == kind) return prompt;
+  }
+  throw std::out_of_range("no golden prompt of kind " + kind);
 }
 
 }  // namespace octavo

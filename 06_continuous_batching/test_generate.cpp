@@ -36,7 +36,7 @@ TEST_F(GenerateTest, GreedyTokensAreTheGoldenOnes) {
 }
 
 TEST_F(GenerateTest, ChunksBlocksAndThreadsChangeNoToken) {
-  const GoldenPrompt golden = load_golden(kModel).at(2);
+  const GoldenPrompt golden = load_golden(kModel, "long");
   const Request r = request(golden.ids, 40, {.temperature = 0.9, .top_k = 50, .top_p = 0.95, .seed = 11});
   const std::vector<int> want = run(r).tokens;
   for (std::int64_t budget : {1, 5, 64}) {
@@ -48,7 +48,7 @@ TEST_F(GenerateTest, ChunksBlocksAndThreadsChangeNoToken) {
 }
 
 TEST_F(GenerateTest, AnotherSeedGivesAnotherText) {
-  const std::vector<int> prompt = load_golden(kModel).at(3).ids;
+  const std::vector<int> prompt = load_golden(kModel, "chat").ids;
   const auto text = [&](std::uint64_t seed) {
     return run(request(prompt, 30, {.temperature = 1.5, .seed = seed})).tokens;
   };
@@ -57,7 +57,7 @@ TEST_F(GenerateTest, AnotherSeedGivesAnotherText) {
 }
 
 TEST_F(GenerateTest, StopsAtAStopTokenWhichIsNotPartOfTheOutput) {
-  const GoldenPrompt golden = load_golden(kModel).at(3);
+  const GoldenPrompt golden = load_golden(kModel, "chat");
   Request r = request(golden.ids, 32, {.temperature = 0});
   const int stop = golden.greedy[5];
   r.stop_tokens = {stop};
@@ -76,7 +76,7 @@ TEST_F(GenerateTest, EndsWithTheContext) {
 }
 
 TEST_F(GenerateTest, TheCallbackSeesEveryTokenAndCanEndIt) {
-  const std::vector<int> prompt = load_golden(kModel).at(3).ids;
+  const std::vector<int> prompt = load_golden(kModel, "chat").ids;
   ThreadPool pool(1);
   Exec exec(pool);
   std::vector<int> seen;

@@ -18,7 +18,7 @@ namespace {
 
 struct Options {
   std::string target;
-  std::string prompt, chat;
+  std::vector<std::string> prompts, chats;
   std::optional<std::int64_t> context;
   std::optional<double> memory_gb;
 };
@@ -60,37 +60,65 @@ class LoadCounter : public ForwardObserver {
   std::vector<std::vector<std::int64_t>> counts;
 };
 
-void print_expert_load(const std::filesystem::path& folder, const Options& options) {
-  LoadedModel model(folder);
-  require(model.decoder.config().moe.has_value(), "{} has no experts", folder.string());
-  const std::vector<int> tokens = options.chat.empty() ? encode_prompt(model, options.prompt)
-                                                       : encode_chat(model, options.chat);
-  const auto length = static_cast<std::int64_t>(tokens.size());
-  LoadCounter load;
-  model.decoder.observe(&load);
-  ThreadPool threads(ThreadPool::default_size());
-  Exec exec(threads);
+struct InspectedPrompt {
+  std::string title;
+  std::vector<int> tokens;
+};
+
+// Encoded before anything is printed: a bad prompt gives its one line alone.
+std::vector<InspectedPrompt> encode_all(const LoadedModel& model, const Options& options) {
+  require(model.decoder.config().moe.has_value(), "{} has no experts", model.folder.string());
+  std::vector<InspectedPrompt> prompts;
+  for (const std::string& text : options.prompts) {
+    prompts.push_back({fmt::format("\"{}\"", text), encode_prompt(model, text)});
+  }
+  for (const std::string& text : options.chats) {
+    prompts.push_back({fmt::format("the chat \"{}\"", text), encode_chat(model, text)});
+  }
+  for (const InspectedPrompt& prompt : prompts) {
+    require(std::ssize(prompt.tokens) <= model.decoder.config().max_context,
+            "a prompt has {} tokens; the model's context is {}", prompt.tokens.size(),
+            model.decoder.config().max_context);
+  }
+  return prompts;
+}
+
+void print_expert_load(LoadedModel& model, Exec& exec, const InspectedPrompt& prompt) {
+  const std::int64_t length = std::ssize(prompt.tokens);
   KvCache cache(model.decoder.kv_shape(), 1, length);
   const std::int32_t block = 0;
-  const BatchPart part{.tokens = tokens, .first = 0, .blocks = {&block, 1}};
+  const BatchPart part{.tokens = prompt.tokens, .first = 0, .blocks = {&block, 1}};
+  LoadCounter load;
+  model.decoder.observe(&load);
   model.decoder.forward(exec, make_batch({&part, 1}, length), cache);
-  fmt::print("\nexperts of {} prompt tokens\n{}", length,
+  model.decoder.observe(nullptr);
+  fmt::print("\nexperts of the {} tokens of {}\n{}", length, prompt.title,
              expert_load_bars(load.layers, load.counts));
 }
 
-void run_inspect(const Options& options) {
-  const std::filesystem::path path(options.target);
-  if (std::filesystem::is_regular_file(path)) {
-    require(options.prompt.empty() && options.chat.empty(),
-            "{} is a config alone; the experts of a prompt need the weights", options.target);
-    print_sizes(model::load_config(path), options);
+void inspect_folder(const std::filesystem::path& folder, const Options& options) {
+  if (options.prompts.empty() && options.chats.empty()) {
+    const model::Checkpoint checkpoint = model::Checkpoint::open(folder);
+    print_sizes(checkpoint.config(), options);
+    print_stored(checkpoint);
     return;
   }
-  const std::filesystem::path folder = find_model(options.target);
-  const model::Checkpoint checkpoint = model::Checkpoint::open(folder);
-  print_sizes(checkpoint.config(), options);
-  print_stored(checkpoint);
-  if (!options.prompt.empty() || !options.chat.empty()) print_expert_load(folder, options);
+  LoadedModel model(folder);
+  const std::vector<InspectedPrompt> prompts = encode_all(model, options);
+  ThreadPool threads(ThreadPool::default_size());
+  Exec exec(threads);
+  print_sizes(model.decoder.config(), options);
+  print_stored(*model.checkpoint);
+  for (const InspectedPrompt& prompt : prompts) print_expert_load(model, exec, prompt);
+}
+
+void run_inspect(const Options& options) {
+  if (!std::filesystem::is_regular_file(options.target)) {
+    return inspect_folder(find_model(options.target), options);
+  }
+  require(options.prompts.empty() && options.chats.empty(),
+          "{} is a config alone; the experts of a prompt need the weights", options.target);
+  print_sizes(model::load_config(options.target), options);
 }
 
 }  // namespace
@@ -103,10 +131,10 @@ void add_inspect(CLI::App& app) {
       ->add_option("target", options->target,
                    "checkpoint folder, config.json, or the name of an embedded model")
       ->required();
-  CLI::Option* prompt =
-      command->add_option("--prompt", options->prompt, "show the experts that this text uses");
-  command->add_option("--chat", options->chat, "the same for a message through the chat template")
-      ->excludes(prompt);
+  command->add_option("--prompt", options->prompts, "show the experts that this text uses; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--chat", options->chats, "the same for a message through the chat template")
+      ->allow_extra_args(false);
   command->add_option("--context", options->context,
                       "positions for the FLOPs of attention (default: 4096 or the model's)");
   command->add_option("--memory", options->memory_gb,

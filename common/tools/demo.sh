@@ -25,8 +25,7 @@ show generate --chat "What is 47 + 35? Think of pears." --temperature 0
 show generate --chat "Tell me a story about Mira and a lantern." --seed 3 --temperature 1.2 --max-tokens 40
 
 heading "3. What the model holds, and which of its experts a question wakes: compare the two"
-show inspect tiny-moe --chat "Tell me a story about Mira and a lantern."
-show inspect tiny-moe --chat "What is 47 + 35? Think of pears."
+show inspect tiny-moe --chat "Tell me a story about Mira and a lantern." --chat "What is 47 + 35? Think of pears."
 
 heading "4. The same accounting for models a thousand times larger, from their config alone"
 show inspect common/model/configs/mixtral-8x7b.json --memory 160
