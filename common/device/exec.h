@@ -4,12 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/base/threads.h"
 #include "common/device/buffer.h"
 #include "common/device/device.h"
 #include "common/device/stream.h"
 
 namespace octavo {
+
+class ThreadPool;  // common/base/threads.h; not included, since kernel files include this header
 
 // Scratch memory allocated once and handed out in order; `take` never allocates. A version declares
 // its need with bytes_for and takes inside a Scope, which gives everything back when it ends.

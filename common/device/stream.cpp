@@ -1,5 +1,6 @@
 #include "common/device/stream.h"
 
+#include <chrono>
 #include <utility>
 
 #include "common/device/cuda_backend.h"
@@ -46,13 +47,13 @@ Event::Event(Event&& other) noexcept
     : backend_(other.backend_),
       device_(other.device_),
       native_(std::exchange(other.native_, nullptr)),
-      time_(other.time_) {}
+      nanoseconds_(other.nanoseconds_) {}
 
 Event& Event::operator=(Event&& other) noexcept {
   std::swap(backend_, other.backend_);
   std::swap(device_, other.device_);
   std::swap(native_, other.native_);
-  std::swap(time_, other.time_);
+  std::swap(nanoseconds_, other.nanoseconds_);
   return *this;
 }
 
@@ -60,7 +61,8 @@ void Event::record(Stream& stream) {
   if (native_ != nullptr) {
     cuda::record(native_, stream.native());
   } else {
-    time_ = std::chrono::steady_clock::now();
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    nanoseconds_ = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
   }
 }
 
@@ -70,7 +72,7 @@ void Event::synchronize() {
 
 double Event::seconds_since(const Event& earlier) const {
   if (native_ != nullptr) return cuda::seconds_between(earlier.native_, native_);
-  return std::chrono::duration<double>(time_ - earlier.time_).count();
+  return static_cast<double>(nanoseconds_ - earlier.nanoseconds_) * 1e-9;
 }
 
 }  // namespace octavo

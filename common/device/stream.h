@@ -3,7 +3,7 @@
 // nothing there and an event is a clock reading; on cuda they own the runtime's objects. A stream
 // is always passed, never found in a global.
 
-#include <chrono>
+#include <cstdint>
 
 #include "common/device/device.h"
 
@@ -47,7 +47,7 @@ class Event {
   Backend backend_;
   int device_;
   void* native_ = nullptr;
-  std::chrono::steady_clock::time_point time_;
+  std::int64_t nanoseconds_ = 0;  // of the host's steady clock, where there is no native event
 };
 
 }  // namespace octavo

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/base/threads.h"
 #include "common/device/registry.h"
 
 namespace octavo {
