@@ -21,7 +21,7 @@ class Loader {
 
   // [outputs, inputs]; borrows the checkpoint's mapping, which nobody writes to.
   TensorView matrix(const std::string& name, std::int64_t outputs, std::int64_t inputs) const {
-    const model::StoredTensor& t = checkpoint_.tensor(name, {outputs, inputs});
+    const model::TensorView& t = checkpoint_.tensor(name, {outputs, inputs});
     return {const_cast<std::byte*>(t.data), t.dtype, {outputs, inputs}};
   }
 
