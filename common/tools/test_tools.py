@@ -192,7 +192,8 @@ class Sizes(TreeTest):
 
     def test_python_columns(self):
         self.write("a/x.py", "x = 1\ny = '" + "a" * 120 + "'\n")
-        self.expect(sizes, 1, "a/x.py:2: a line of 126 columns, limit 120")
+        self.expect(sizes, 1, "a/x.py:2: a line of 126 columns, limit 120", arguments=["--columns"])
+        self.expect(sizes, 0)
 
     def test_exceptions_are_needed_reasoned_and_bounded(self):
         self.write("a/x.cpp", "\n" * 310)
