@@ -103,12 +103,21 @@ def add(targets, name, folder, where, program, sources, depends):
     target.depends |= {bare(word) for word in depends if word.startswith("octavo::")}
 
 
+def folder_of(header, targets):
+    """The nearest folder around a header that makes targets, or None."""
+    folders, folder = {t.folder for t in targets.values()}, posixpath.dirname(header)
+    while folder and folder not in folders:
+        folder = posixpath.dirname(folder)
+    return folder or None
+
+
 def owners(headers, targets):
     """{header: names of the targets it may belong to}: the library of its folder; where a folder has several, those
     with a source that shares its stem, else any of them."""
     result = {}
     for header in headers:
-        here = [t for t in targets.values() if t.folder == posixpath.dirname(header)]
+        folder = folder_of(header, targets)
+        here = [t for t in targets.values() if t.folder == folder]
         stem = os.path.splitext(header)[0]
         named = {t.name for t in here if header in t.sources}
         libraries = [t for t in here if not t.program]

@@ -99,6 +99,13 @@ class Layering(TreeTest):
         self.write("01_ffn/ffn.h", '#include "common/device/exec.h"\n')
         self.expect(layering, 1, "01_ffn/ffn.h:1: common/device/exec.h belongs to no target")
 
+    def test_a_header_in_a_subfolder_belongs_to_the_nearest_target(self):
+        self.write("common/model/deep/x.h", "")
+        self.write("04_kv/kv.cpp", '#include "common/model/deep/x.h"\n')
+        self.expect(layering, 0)
+        self.write("04_kv/CMakeLists.txt", "octavo_chapter(04_kv SOURCES kv.cpp DEPENDS octavo::ch01)\n")
+        self.expect(layering, 1, "ch04 includes common/model/deep/x.h without model")
+
     def test_kernels_are_added_to_their_target(self):
         self.write("01_ffn/ffn.cu", '#include "common/model/config.h"\n')
         self.write("common/simt/x.cpp", "")
