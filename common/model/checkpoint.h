@@ -26,8 +26,9 @@ class Checkpoint {
   const ModelConfig& config() const { return config_; }
 
   bool contains(std::string_view name) const { return tensors_.find(name) != tensors_.end(); }
-  // The tensor of this name. Throws Error when there is none or its shape is not the wanted one,
-  // naming both.
+  // The tensor of this name. Throws Error when there is none, or its shape is not the wanted one,
+  // naming both shapes.
+  const TensorView& tensor(std::string_view name) const;
   const TensorView& tensor(std::string_view name, std::span<const std::int64_t> shape) const;
   const TensorView& tensor(std::string_view name, std::initializer_list<std::int64_t> shape) const {
     return tensor(name, std::span(shape.begin(), shape.size()));
