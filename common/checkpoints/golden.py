@@ -198,8 +198,10 @@ def check(reference, path, folder):
         found = reference.golden(prompt["ids"])
         assert isinstance(found, dict), (prompt["kind"], found)
         assert found["greedy"] == prompt["greedy"] and found["experts"] == prompt["experts"], prompt["kind"]
-        worst = max(worst, max(abs(a - b) for a, b in zip(found["logits"], prompt["logits"])))
-    print("%d prompts, largest logit difference %.2g" % (len(golden["prompts"]), worst))
+        assert found.keys() == prompt.keys() - {"kind", "text", "user"} and found.get("mtp_experts") == prompt.get("mtp_experts"), prompt["kind"]
+        for key in ("logits", "residual_norms", "mtp_logits"):
+            worst = max([worst] + [abs(a - b) for a, b in zip(found.get(key, []), prompt.get(key, []))])
+    print("%d prompts, largest difference %.2g" % (len(golden["prompts"]), worst))
     return 0 if worst <= LOGIT_TOLERANCE else 1
 
 
