@@ -9,7 +9,8 @@
 namespace octavo::simt::cpu {
 namespace {
 
-constexpr std::size_t kGuard = 4096;
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kGuard = std::size_t{1} << 20;  // addresses only; a large array must not jump over it
 
 std::size_t stack_bytes(const Options& options) {
   if (options.stack_bytes != 0) return options.stack_bytes;
@@ -20,7 +21,7 @@ std::size_t stack_bytes(const Options& options) {
 
 Fiber* new_fiber() {
   Worker* w = this_worker;
-  const std::size_t size = (stack_bytes(w->options) + kGuard - 1) / kGuard * kGuard;
+  const std::size_t size = (stack_bytes(w->options) + kPage - 1) / kPage * kPage;
   void* mapping = mmap(nullptr, size + kGuard, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) throw std::bad_alloc();

@@ -1,5 +1,5 @@
-// One deliberate mistake a kernel. test_mistakes.cpp says what each build and schedule must make of it. Where
-// the mistake is a wrong result, `check` tells what the right one would be.
+// One deliberate mistake a kernel. test_mistakes.cpp says what each build and schedule must make of
+// it. Where the mistake is a wrong result, `check` tells what the right one would be.
 
 #include <algorithm>
 #include <functional>
@@ -227,7 +227,8 @@ __global__ void throws(float*) { throw std::runtime_error("boom"); }
 struct Case {
   const char* name;
   std::function<void()> run;
-  std::vector<float> want;  // the first elements of the output of a correct kernel; empty: no such thing
+  std::vector<float>
+      want;  // the first elements of the output of a correct kernel; empty: no such thing
 };
 
 struct alignas(16) Buffers {
@@ -248,7 +249,8 @@ std::vector<Case> cases(Buffers& b) {
   int* flag = &b.flag;
   const auto identity = sequence(128, [](int i) { return i; });
   const auto reversed = sequence(32, [](int i) { return 31 - i; });
-#define ONE(NAME, THREADS, ...) [=] { launch(NAME, dim3(1), dim3(THREADS), 0, nullptr, __VA_ARGS__); }
+#define ONE(NAME, THREADS, ...) \
+  [=] { launch(NAME, dim3(1), dim3(THREADS), 0, nullptr, __VA_ARGS__); }
   return {
       {"oob_dynamic", [=] { launch(oob_dynamic, dim3(1), dim3(32), 128, nullptr, o, 32); }, {}},
       {"oob_static", ONE(oob_static, 32, o, 32), {}},
@@ -266,16 +268,24 @@ std::vector<Case> cases(Buffers& b) {
       {"shuffle_not_in_mask", ONE(shuffle_not_in_mask, 32, o), {}},
       {"shuffle_bad_source", ONE(shuffle_bad_source, 32, o), {}},
       {"shuffle_width", ONE(shuffle_width, 32, o), {}},
-      {"no_barrier_right", ONE(no_barrier_right, 128, o), sequence(128, [](int i) { return (i + 1) % 128; })},
-      {"no_barrier_left", ONE(no_barrier_left, 128, o), sequence(128, [](int i) { return i ? i - 1 : 0; })},
+      {"no_barrier_right", ONE(no_barrier_right, 128, o),
+       sequence(128, [](int i) { return (i + 1) % 128; })},
+      {"no_barrier_left", ONE(no_barrier_left, 128, o),
+       sequence(128, [](int i) { return i ? i - 1 : 0; })},
       {"no_barrier_before_rewrite", ONE(no_barrier_before_rewrite, 128, o),
        sequence(128, [](int i) { return (i + 4) % 128; })},
       {"no_syncwarp", ONE(no_syncwarp, 32, o), reversed},
       {"shuffle_as_fence", ONE(shuffle_as_fence, 32, o), reversed},
       {"race_in_block", ONE(race_in_block, 32, o), {32}},
-      {"race_between_blocks", [=] { launch(race_between_blocks, dim3(64), dim3(32), 0, nullptr, o); }, {64}},
-      {"no_threadfence", [=] { launch(no_threadfence, dim3(64), dim3(32), 0, nullptr, o, flag); }, {64}},
-      {"threadfence_right", [=] { launch(threadfence_right, dim3(64), dim3(32), 0, nullptr, o, flag); }, {64}},
+      {"race_between_blocks",
+       [=] { launch(race_between_blocks, dim3(64), dim3(32), 0, nullptr, o); },
+       {64}},
+      {"no_threadfence",
+       [=] { launch(no_threadfence, dim3(64), dim3(32), 0, nullptr, o, flag); },
+       {64}},
+      {"threadfence_right",
+       [=] { launch(threadfence_right, dim3(64), dim3(32), 0, nullptr, o, flag); },
+       {64}},
       {"spin_right", ONE(spin_right, 64, o, flag), {1}},
       {"unwritten", ONE(unwritten, 32, o), std::vector<float>(32, 1.f)},
       {"async_no_wait", ONE(async_no_wait, 32, o, x), identity},

@@ -10,7 +10,8 @@ enum class Verdict { kSilent, kWrong };  // the output is as if there were no mi
 
 std::vector<std::string> names();
 
-// Runs the kernel of this name. Throws KernelError when the executor refuses it, Error for an unknown name.
+// Runs the kernel of this name. Throws KernelError when the executor refuses it, Error for an
+// unknown name.
 Verdict run(const std::string& name);
 
 }  // namespace octavo::simt::mistakes

@@ -1,5 +1,6 @@
-// simt_mistakes NAME: runs one planted mistake and prints DETECTED and the message, WRONG, or SILENT. Options
-// come from the environment. A sanitizer's report goes to stderr and, where it ends the program, is all there is.
+// simt_mistakes NAME: runs one planted mistake and prints DETECTED and the message, WRONG, or
+// SILENT. Options come from the environment. A sanitizer's report goes to stderr and, where it ends
+// the program, is all there is.
 
 #include <cstdio>
 #include <exception>
