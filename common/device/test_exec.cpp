@@ -42,8 +42,8 @@ TEST(Exec, CarriesWhatAVersionNeeds) {
   ThreadPool pool(1);
   Exec exec(simt_device(), DType::kBF16, pool, 1024);
   EXPECT_EQ(exec.backend(), Backend::kSimt);
-  EXPECT_EQ(exec.stream.backend(), Backend::kSimt);
-  EXPECT_EQ(exec.workspace.size(), 1024);
+  EXPECT_EQ(exec.stream().backend(), Backend::kSimt);
+  EXPECT_EQ(exec.workspace().size(), 1024);
 }
 
 TEST(Prepared, GivesBackItsOwnTypeOnly) {
@@ -54,9 +54,9 @@ TEST(Prepared, GivesBackItsOwnTypeOnly) {
   EXPECT_THAT([] { Prepared().get<int>(); }, ThrowsMessage<Error>(HasSubstr("or not at all")));
 }
 
-TEST(WeightView, FindsByName) {
+TEST(WeightSet, FindsByName) {
   std::vector<float> up(4);
-  const WeightView weights = {{"up", TensorView(View<float, 2>(up, {2, 2}))}};
+  const WeightSet weights = {{"up", TensorView(View<float, 2>(up, {2, 2}))}};
   EXPECT_EQ(weights["up"].extent(0), 2);
   EXPECT_THAT([&] { (void)weights["gate"]; }, ThrowsMessage<Error>(HasSubstr("'gate'")));
 }

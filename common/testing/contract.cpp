@@ -78,13 +78,16 @@ class Check {
   void against_reference(Operands& operands, const Values& want, const std::string& what) {
     for (const std::string& name : operands.outputs()) {
       const auto found = want.find(name);
-      if (found == want.end() || static_cast<std::int64_t>(found->second.size()) != operands.size_of(name)) {
+      if (found == want.end() ||
+          static_cast<std::int64_t>(found->second.size()) != operands.size_of(name)) {
         complaints_.push_back(what + "the reference does not give all of output " + name);
         continue;
       }
       const std::vector<double> got = operands.result(name);
-      const std::vector<float> g(got.begin(), got.end()), w(found->second.begin(), found->second.end());
-      const Comparison c = compare(g.data(), w.data(), static_cast<std::int64_t>(g.size()), s_.tolerance);
+      const std::vector<float> g(got.begin(), got.end()),
+          w(found->second.begin(), found->second.end());
+      const Comparison c =
+          compare(g.data(), w.data(), static_cast<std::int64_t>(g.size()), s_.tolerance);
       if (!c.ok) complaints_.push_back(what + name + ": " + c.message);
     }
   }
@@ -106,7 +109,8 @@ class Check {
     if (!run(operands, "")) return;
     const Values want = s_.reference(operands);
     against_reference(operands, want, "");
-    for (const std::string& name : operands.outputs()) first_bytes_[name] = operands.result_bytes(name);
+    for (const std::string& name : operands.outputs())
+      first_bytes_[name] = operands.result_bytes(name);
     if (!complaints_.empty() || s_.compute == DType::kF32 || !s_.run_first) return;
     Operands first(settings());
     s_.run_first(first);
@@ -115,18 +119,21 @@ class Check {
       const Errors ours = errors_of(operands.result(name), want.at(name));
       const Errors theirs = errors_of(first.result(name), want.at(name));
       // Where the first version happens to be exact, one rounding of the output is still allowed.
-      if (!(ours.max <= 2 * theirs.max + unit * ours.max_want) || !(ours.frobenius <= 2 * theirs.frobenius + unit)) {
-        complaints_.push_back(fmt::format(
-            "{}: more than twice the error of the first version: largest {:.3g} against {:.3g}, relative Frobenius "
-            "{:.3g} against {:.3g}",
-            name, ours.max, theirs.max, ours.frobenius, theirs.frobenius));
+      if (!(ours.max <= 2 * theirs.max + unit * ours.max_want) ||
+          !(ours.frobenius <= 2 * theirs.frobenius + unit)) {
+        complaints_.push_back(
+            fmt::format("{}: more than twice the error of the first version: largest {:.3g} "
+                        "against {:.3g}, relative Frobenius "
+                        "{:.3g} against {:.3g}",
+                        name, ours.max, theirs.max, ours.frobenius, theirs.frobenius));
       }
     }
   }
 
   void same_bits(Operands& operands, const std::string& what) {
     for (const auto& [name, bytes] : first_bytes_) {
-      if (operands.result_bytes(name) != bytes) complaints_.push_back(what + name + ": other bits than in the first run");
+      if (operands.result_bytes(name) != bytes)
+        complaints_.push_back(what + name + ": other bits than in the first run");
     }
   }
 
@@ -158,13 +165,15 @@ class Check {
       OperandSettings part = settings();
       part.rows = window;
       Operands operands(part);
-      const std::string what = fmt::format("rows {} to {} alone: ", window.first, window.first + window.count - 1);
+      const std::string what =
+          fmt::format("rows {} to {} alone: ", window.first, window.first + window.count - 1);
       if (!run(operands, what)) continue;
       for (const std::string& name : operands.row_outputs()) {
         const std::vector<std::byte>& batch = first_bytes_.at(name);
         const std::vector<std::byte> alone = operands.result_bytes(name);
         const std::size_t row = batch.size() / static_cast<std::size_t>(s_.rows);
-        const std::byte* const in_batch = batch.data() + row * static_cast<std::size_t>(window.first);
+        const std::byte* const in_batch =
+            batch.data() + row * static_cast<std::size_t>(window.first);
         if (std::memcmp(alone.data(), in_batch, alone.size()) != 0) {
           complaints_.push_back(what + name + ": other bits than in the batch");
         }
@@ -176,7 +185,8 @@ class Check {
     for (const simt::Options& options : simt::covering_schedules()) {
       simt::ScopedOptions scope(options);
       Operands operands(settings());
-      const std::string what = fmt::format("schedule {} {}: ", simt::name_of(options.schedule), options.seed);
+      const std::string what =
+          fmt::format("schedule {} {}: ", simt::name_of(options.schedule), options.seed);
       if (run(operands, what)) same_bits(operands, what);
     }
   }
@@ -189,7 +199,9 @@ class Check {
 
 }  // namespace
 
-Complaints breaches(const Subject& subject, const Device& device) { return Check(subject, device).all(); }
+Complaints breaches(const Subject& subject, const Device& device) {
+  return Check(subject, device).all();
+}
 
 std::string name_of_subject(const ::testing::TestParamInfo<Subject>& info) {
   std::string name = info.param.label;
@@ -204,7 +216,8 @@ void ContractTest::check() {
     if (!gpu_or_skip()) GTEST_SKIP() << kNoGpu;
   }
   const Device device = device_of(subject.backend);
-  if (!subject.supported(device)) GTEST_SKIP() << subject.label << " is not supported by " << device.name;
+  if (!subject.supported(device))
+    GTEST_SKIP() << subject.label << " is not supported by " << device.name;
   for (const std::string& breach : breaches(subject, device)) ADD_FAILURE() << breach;
 }
 
@@ -213,13 +226,16 @@ Complaints detail::run_in_guarded_scratch(const Device& device, DType compute, s
   static ThreadPool pool(2);  // two, so that a version's split over threads is exercised
   Operands scratch({.device = device, .compute = compute, .rows = {}, .plant = {}});
   const View<std::uint8_t, 1> memory = scratch.output<std::uint8_t>("workspace", {bytes});
-  Exec exec(device, compute, pool, Workspace(View<std::byte, 1>(reinterpret_cast<std::byte*>(memory.data()), {bytes})));
-  fill_bytes(memory.data(), 0xff, static_cast<std::size_t>(bytes), exec.stream);  // NaN, not the bytes' own poison
+  Exec exec(device, compute, pool,
+            Workspace(View<std::byte, 1>(reinterpret_cast<std::byte*>(memory.data()), {bytes})));
+  fill_bytes(memory.data(), 0xff, static_cast<std::size_t>(bytes),
+             exec.stream());  // NaN, not the bytes' own poison
   body(exec);
-  exec.stream.synchronize();
+  exec.stream().synchronize();
   Complaints found = scratch.damage();
-  if (exec.workspace.used() != 0) {
-    found.push_back(fmt::format("{} bytes of the workspace were not given back", exec.workspace.used()));
+  if (exec.workspace().used() != 0) {
+    found.push_back(
+        fmt::format("{} bytes of the workspace were not given back", exec.workspace().used()));
   }
   return found;
 }

@@ -18,7 +18,8 @@ struct Group {
 
   std::int64_t index(const std::vector<int>& row, const std::vector<int>& levels) const {
     std::int64_t i = 0;
-    for (int a : axes) i = i * levels[static_cast<std::size_t>(a)] + row[static_cast<std::size_t>(a)];
+    for (int a : axes)
+      i = i * levels[static_cast<std::size_t>(a)] + row[static_cast<std::size_t>(a)];
     return i;
   }
 };
@@ -46,22 +47,26 @@ std::vector<Group> all_groups(const std::vector<int>& levels, int strength) {
 }
 
 // How many uncovered combinations `row` would cover, counting the groups whose axes are all set.
-std::int64_t gain(const std::vector<Group>& groups, const std::vector<int>& row, const std::vector<int>& levels) {
+std::int64_t gain(const std::vector<Group>& groups, const std::vector<int>& row,
+                  const std::vector<int>& levels) {
   std::int64_t n = 0;
   for (const Group& g : groups) {
-    const bool set = std::all_of(g.axes.begin(), g.axes.end(), [&](int a) { return row[static_cast<std::size_t>(a)] >= 0; });
+    const bool set = std::all_of(g.axes.begin(), g.axes.end(),
+                                 [&](int a) { return row[static_cast<std::size_t>(a)] >= 0; });
     if (set && !g.covered[static_cast<std::size_t>(g.index(row, levels))]) ++n;
   }
   return n;
 }
 
-// Starts from the first uncovered combination of the group with most left; sets the other axes one by one, in an order
-// drawn by `draw`, each to the level that covers most.
-std::vector<int> greedy_row(const std::vector<Group>& groups, const std::vector<int>& levels, std::uint32_t draw) {
-  const Group& seed = *std::max_element(groups.begin(), groups.end(),
-                                        [](const Group& a, const Group& b) { return a.left < b.left; });
+// Starts from the first uncovered combination of the group with most left; sets the other axes one
+// by one, in an order drawn by `draw`, each to the level that covers most.
+std::vector<int> greedy_row(const std::vector<Group>& groups, const std::vector<int>& levels,
+                            std::uint32_t draw) {
+  const Group& seed = *std::max_element(
+      groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.left < b.left; });
   std::vector<int> row(levels.size(), -1);
-  std::int64_t code = std::find(seed.covered.begin(), seed.covered.end(), false) - seed.covered.begin();
+  std::int64_t code =
+      std::find(seed.covered.begin(), seed.covered.end(), false) - seed.covered.begin();
   for (auto a = seed.axes.rbegin(); a != seed.axes.rend(); ++a) {
     const int n = levels[static_cast<std::size_t>(*a)];
     row[static_cast<std::size_t>(*a)] = static_cast<int>(code % n);
@@ -100,7 +105,8 @@ std::vector<std::vector<int>> covering_array(const std::vector<int>& levels, int
   }
   std::vector<std::vector<int>> rows;
   if (levels.empty()) return rows;
-  std::vector<Group> groups = all_groups(levels, std::min(strength, static_cast<int>(levels.size())));
+  std::vector<Group> groups =
+      all_groups(levels, std::min(strength, static_cast<int>(levels.size())));
   constexpr std::uint32_t kTries = 10;  // rows drawn for each one kept
   std::uint32_t draw = 0;
   while (std::any_of(groups.begin(), groups.end(), [](const Group& g) { return g.left > 0; })) {

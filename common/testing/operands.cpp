@@ -35,37 +35,43 @@ std::int64_t changed(const std::byte* guard, std::int64_t bytes) {
 
 }  // namespace
 
-Operands::Operands(const OperandSettings& settings) : settings_(settings), stream_(settings.device) {}
+Operands::Operands(const OperandSettings& settings)
+    : settings_(settings), stream_(settings.device) {}
 
 Fill Operands::normal(std::string_view name, double scale) const {
   const std::uint32_t stream = hash_of(name);
-  const PhiloxKey key = {static_cast<std::uint32_t>(settings_.seed), static_cast<std::uint32_t>(settings_.seed >> 32)};
+  const PhiloxKey key = {static_cast<std::uint32_t>(settings_.seed),
+                         static_cast<std::uint32_t>(settings_.seed >> 32)};
   const std::int64_t period = settings_.repeat;
   return [=](std::int64_t index) {
     const std::uint64_t i = static_cast<std::uint64_t>(period > 0 ? index % period : index);
-    const PhiloxCounter bits = philox({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), stream,
-                                       static_cast<std::uint32_t>(Purpose::kTest) << 16},
-                                      key);
+    const PhiloxCounter bits =
+        philox({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), stream,
+                static_cast<std::uint32_t>(Purpose::kTest) << 16},
+               key);
     const double u = (bits[0] + 0.5) * 0x1p-32, v = bits[1] * 0x1p-32;  // Box-Muller
     return scale * std::sqrt(-2 * std::log(u)) * std::cos(2 * std::numbers::pi * v);
   };
 }
 
-TensorView Operands::tensor(const std::string& name, std::initializer_list<std::int64_t> extents, Fill fill) {
+TensorView Operands::tensor(const std::string& name, std::initializer_list<std::int64_t> extents,
+                            Fill fill) {
   const int rank = static_cast<int>(extents.size());
-  void* const data =
-      add(name, kind_of(settings_.compute), Role::kInput, false, extents.begin(), rank, std::move(fill));
+  void* const data = add(name, kind_of(settings_.compute), Role::kInput, false, extents.begin(),
+                         rank, std::move(fill));
   return TensorView(data, settings_.compute, extents);
 }
 
-TensorView Operands::row_tensor(const std::string& name, std::initializer_list<std::int64_t> extents, Fill fill) {
+TensorView Operands::row_tensor(const std::string& name,
+                                std::initializer_list<std::int64_t> extents, Fill fill) {
   const int rank = static_cast<int>(extents.size());
-  void* const data =
-      add(name, kind_of(settings_.compute), Role::kInput, true, extents.begin(), rank, std::move(fill));
+  void* const data = add(name, kind_of(settings_.compute), Role::kInput, true, extents.begin(),
+                         rank, std::move(fill));
   return TensorView(data, settings_.compute, extents);
 }
 
-TensorView Operands::weight(const std::string& name, std::initializer_list<std::int64_t> extents, Fill fill) {
+TensorView Operands::weight(const std::string& name, std::initializer_list<std::int64_t> extents,
+                            Fill fill) {
   if (!fill) fill = normal(name, 1 / std::sqrt(static_cast<double>(*(extents.end() - 1))));
   const TensorView view = tensor(name, extents, std::move(fill));
   operands_.at(name).weight = true;
@@ -128,17 +134,20 @@ double Operands::load(Kind kind, const std::byte* from) {
   return 0;
 }
 
-std::vector<std::byte> Operands::initial_bytes(const std::string& name, const Operand& o, Fill fill) const {
+std::vector<std::byte> Operands::initial_bytes(const std::string& name, const Operand& o,
+                                               Fill fill) const {
   const std::int64_t element = bytes_of(o.kind);
   const bool is_float = o.kind == Kind::kF32 || o.kind == Kind::kF16 || o.kind == Kind::kBF16;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(o.size * element), is_float ? kFloatPoison : kIntegerPoison);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(o.size * element),
+                               is_float ? kFloatPoison : kIntegerPoison);
   if (o.role == Role::kOutput) return bytes;
   require(is_float || fill != nullptr, "operand {}: an integer input needs a fill", name);
   if (fill == nullptr) fill = normal(name);
   const std::int64_t row = o.extents[0] > 0 ? o.size / o.extents[0] : 0;
   const std::int64_t offset = o.rows ? settings_.rows.first * row : 0;
   const std::int64_t filled = settings_.repeat > 0 ? std::min(o.size, settings_.repeat) : o.size;
-  for (std::int64_t i = 0; i < filled; ++i) store(o.kind, bytes.data() + i * element, fill(offset + i));
+  for (std::int64_t i = 0; i < filled; ++i)
+    store(o.kind, bytes.data() + i * element, fill(offset + i));
   for (std::int64_t i = filled; i < o.size; i += filled) {
     const std::int64_t n = std::min(filled, o.size - i);
     std::memcpy(bytes.data() + i * element, bytes.data(), static_cast<std::size_t>(n * element));
@@ -150,8 +159,8 @@ std::vector<std::byte> Operands::initial_bytes(const std::string& name, const Op
   return bytes;
 }
 
-void* Operands::add(const std::string& name, Kind kind, Role role, bool rows, const std::int64_t* extents, int rank,
-                    Fill fill) {
+void* Operands::add(const std::string& name, Kind kind, Role role, bool rows,
+                    const std::int64_t* extents, int rank, Fill fill) {
   require(operands_.count(name) == 0, "two operands are named {}", name);
   Operand o;
   o.kind = kind;
@@ -188,13 +197,14 @@ const Operands::Operand& Operands::get(const std::string& name) const {
   return found->second;
 }
 
-WeightView Operands::weights() const {
-  WeightView all;
+WeightSet Operands::weights() const {
+  WeightSet all;
   for (const std::string& name : order_) {
     const Operand& o = operands_.at(name);
     if (!o.weight) continue;
-    all.add({operands_.find(name)->first, TensorView(const_cast<std::byte*>(o.original.data()), settings_.compute,
-                                                     o.extents.data(), static_cast<int>(o.extents.size()))});
+    all.add({operands_.find(name)->first,
+             TensorView(const_cast<std::byte*>(o.original.data()), settings_.compute,
+                        o.extents.data(), static_cast<int>(o.extents.size()))});
   }
   return all;
 }
@@ -268,12 +278,14 @@ std::vector<std::string> Operands::damage() {
     const std::byte* const data = now.data() + kGuardBytes;
     const std::int64_t bytes = o.size * bytes_of(o.kind);
     if (const std::int64_t at = changed(now.data(), kGuardBytes); at >= 0) {
-      found.push_back(fmt::format("{}: the memory {} bytes before it was written", name, kGuardBytes - at));
+      found.push_back(
+          fmt::format("{}: the memory {} bytes before it was written", name, kGuardBytes - at));
     }
     if (const std::int64_t at = changed(data + bytes, kGuardBytes); at >= 0) {
       found.push_back(fmt::format("{}: the memory {} bytes past its end was written", name, at));
     }
-    if (o.role == Role::kInput && std::memcmp(data, o.original.data(), static_cast<std::size_t>(bytes)) != 0) {
+    if (o.role == Role::kInput &&
+        std::memcmp(data, o.original.data(), static_cast<std::size_t>(bytes)) != 0) {
       found.push_back(fmt::format("{}: an input was written", name));
     }
   }

@@ -1,6 +1,7 @@
 #pragma once
-// Operands: the inputs and outputs of one run of a version, made by name, each between two guards. Inputs are seeded and a
-// pure function of their name and index, so that a row of a batch can be made again alone. Outputs start as NaN.
+// Operands: the inputs and outputs of one run of a version, made by name, each between two guards.
+// Inputs are seeded and a pure function of their name and index, so that a row of a batch can be
+// made again alone. Outputs start as NaN.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +18,8 @@
 
 namespace octavo::testing {
 
-// The value of element `index` (flat, counted in the whole batch) of an operand. Rounded to the operand's type.
+// The value of element `index` (flat, counted in the whole batch) of an operand. Rounded to the
+// operand's type.
 using Fill = std::function<double(std::int64_t index)>;
 
 // The rows of the batch that an Operands stands for.
@@ -39,9 +41,11 @@ struct OperandSettings {
   std::uint64_t seed = 1;
   RowWindow rows;
   std::optional<Plant> plant;
-  bool shapes_only = false;   // no memory: views carry extents and a null pointer
-  bool guarded = true;        // kGuardBytes before and after each operand, outputs poisoned, host copies kept
-  std::int64_t repeat = 0;    // > 0: random values repeat with this period (large operands of benchmarks)
+  bool shapes_only = false;  // no memory: views carry extents and a null pointer
+  bool guarded =
+      true;  // kGuardBytes before and after each operand, outputs poisoned, host copies kept
+  std::int64_t repeat =
+      0;  // > 0: random values repeat with this period (large operands of benchmarks)
 };
 
 class Operands {
@@ -53,22 +57,29 @@ class Operands {
   // A standard normal value, seeded by the settings' seed and the operand's name, times `scale`.
   Fill normal(std::string_view name, double scale = 1) const;
 
-  // An input; row_input: one whose first axis is the batch. Without a fill: unit variance. T is float, half, bf16,
-  // int32_t, int64_t or uint8_t.
+  // An input; row_input: one whose first axis is the batch. Without a fill: unit variance. T is
+  // float, half, bf16, int32_t, int64_t or uint8_t.
   template <class T, int R>
-  View<const T, R> input(const std::string& name, const std::int64_t (&extents)[R], Fill fill = {}) {
-    return view<const T, R>(add(name, kind_of<T>(), Role::kInput, false, extents, R, std::move(fill)), extents);
+  View<const T, R> input(const std::string& name, const std::int64_t (&extents)[R],
+                         Fill fill = {}) {
+    return view<const T, R>(
+        add(name, kind_of<T>(), Role::kInput, false, extents, R, std::move(fill)), extents);
   }
   template <class T, int R>
-  View<const T, R> row_input(const std::string& name, const std::int64_t (&extents)[R], Fill fill = {}) {
-    return view<const T, R>(add(name, kind_of<T>(), Role::kInput, true, extents, R, std::move(fill)), extents);
+  View<const T, R> row_input(const std::string& name, const std::int64_t (&extents)[R],
+                             Fill fill = {}) {
+    return view<const T, R>(
+        add(name, kind_of<T>(), Role::kInput, true, extents, R, std::move(fill)), extents);
   }
   // The same in the compute type.
-  TensorView tensor(const std::string& name, std::initializer_list<std::int64_t> extents, Fill fill = {});
-  TensorView row_tensor(const std::string& name, std::initializer_list<std::int64_t> extents, Fill fill = {});
-  // A weight in the compute type, also given to Version::prepare under this name. Without a fill its variance is
-  // 1 / (last extent), so that a product with it keeps unit variance.
-  TensorView weight(const std::string& name, std::initializer_list<std::int64_t> extents, Fill fill = {});
+  TensorView tensor(const std::string& name, std::initializer_list<std::int64_t> extents,
+                    Fill fill = {});
+  TensorView row_tensor(const std::string& name, std::initializer_list<std::int64_t> extents,
+                        Fill fill = {});
+  // A weight in the compute type, also given to Version::prepare under this name. Without a fill
+  // its variance is 1 / (last extent), so that a product with it keeps unit variance.
+  TensorView weight(const std::string& name, std::initializer_list<std::int64_t> extents,
+                    Fill fill = {});
 
   template <class T, int R>
   View<T, R> output(const std::string& name, const std::int64_t (&extents)[R]) {
@@ -81,13 +92,14 @@ class Operands {
   // Starts with values and is written in place: an output whose reference must say every element.
   template <class T, int R>
   View<T, R> in_place(const std::string& name, const std::int64_t (&extents)[R], Fill fill = {}) {
-    return view<T, R>(add(name, kind_of<T>(), Role::kInPlace, false, extents, R, std::move(fill)), extents);
+    return view<T, R>(add(name, kind_of<T>(), Role::kInPlace, false, extents, R, std::move(fill)),
+                      extents);
   }
 
   const OperandSettings& settings() const { return settings_; }
   Stream& stream() { return stream_; }
-  WeightView weights() const;                  // host copies; guarded operands only
-  std::vector<std::string> outputs() const;    // names, in the order made; in_place ones too
+  WeightSet weights() const;                 // host copies; guarded operands only
+  std::vector<std::string> outputs() const;  // names, in the order made; in_place ones too
   std::vector<std::string> row_outputs() const;
   std::int64_t size_of(const std::string& name) const;  // elements
 
@@ -99,7 +111,8 @@ class Operands {
   // Half the distance from 1 to the next number of the operand's type; 0 for integers.
   double unit_roundoff(const std::string& name) const;
 
-  // One sentence for each operand whose guards, or whose values as an input, have changed; synchronises the stream.
+  // One sentence for each operand whose guards, or whose values as an input, have changed;
+  // synchronises the stream.
   std::vector<std::string> damage();
 
  private:
@@ -129,9 +142,12 @@ class Operands {
   static void store(Kind kind, std::byte* to, double value);
   static double load(Kind kind, const std::byte* from);
 
-  // Makes an operand and returns the address of its first element on the device. Throws Error for a name used twice.
-  void* add(const std::string& name, Kind kind, Role role, bool rows, const std::int64_t* extents, int rank, Fill fill);
-  std::vector<std::byte> initial_bytes(const std::string& name, const Operand& operand, Fill fill) const;
+  // Makes an operand and returns the address of its first element on the device. Throws Error for a
+  // name used twice.
+  void* add(const std::string& name, Kind kind, Role role, bool rows, const std::int64_t* extents,
+            int rank, Fill fill);
+  std::vector<std::byte> initial_bytes(const std::string& name, const Operand& operand,
+                                       Fill fill) const;
   const Operand& get(const std::string& name) const;
   std::vector<std::byte> all_bytes(const Operand& operand);
 

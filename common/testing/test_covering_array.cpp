@@ -24,8 +24,10 @@ int uncovered_triples(const std::vector<std::vector<int>>& rows, const std::vect
 }
 
 TEST(CoveringArray, EveryTripleOccursInFarFewerRowsThanTheProduct) {
-  for (const std::vector<int>& levels :
-       {std::vector<int>{3, 3, 3, 3, 3, 3}, {5, 4, 3, 2, 2, 2, 2}, {2, 2, 2, 2, 2, 2, 2, 2, 2, 2}, {6, 5, 4}}) {
+  for (const std::vector<int>& levels : {std::vector<int>{3, 3, 3, 3, 3, 3},
+                                         {5, 4, 3, 2, 2, 2, 2},
+                                         {2, 2, 2, 2, 2, 2, 2, 2, 2, 2},
+                                         {6, 5, 4}}) {
     const auto rows = covering_array(levels);
     EXPECT_EQ(uncovered_triples(rows, levels), 0);
     std::size_t product = 1;
@@ -54,7 +56,9 @@ TEST(CoveringArray, LowerStrengthNeedsFewerRows) {
   EXPECT_EQ(covering_array({3, 4, 2}, 1).size(), 4u);
 }
 
-TEST(CoveringArray, IsTheSameEveryTime) { EXPECT_EQ(covering_array({4, 3, 3, 2, 2}), covering_array({4, 3, 3, 2, 2})); }
+TEST(CoveringArray, IsTheSameEveryTime) {
+  EXPECT_EQ(covering_array({4, 3, 3, 2, 2}), covering_array({4, 3, 3, 2, 2}));
+}
 
 TEST(CoveringArray, RefusesAnEmptyAxis) {
   EXPECT_THROW(covering_array({3, 0, 2}), Error);

@@ -1,5 +1,6 @@
 #pragma once
-// Topic: what a chapter says about one operation, once, for its contract tests and for its benchmark.
+// Topic: what a chapter says about one operation, once, for its contract tests and for its
+// benchmark.
 
 #include <functional>
 #include <map>
@@ -17,9 +18,11 @@ using Values = std::map<std::string, std::vector<double>>;
 
 template <class Shape, class Args>
 struct Topic {
-  std::string name;             // as in the registry
-  std::vector<Shape> shapes;    // 1, odd, one below and one above a tile, a non-multiple, a real model's
-  std::size_t smallest = 0;     // index of the smallest shape that crosses every branch: two tiles and a tail
+  std::string name;  // as in the registry
+  std::vector<Shape>
+      shapes;  // 1, odd, one below and one above a tile, a non-multiple, a real model's
+  std::size_t smallest =
+      0;  // index of the smallest shape that crosses every branch: two tiles and a tail
   std::function<std::string(const Shape&)> describe;  // "T:3/D:64"
 
   // Makes the operands of a shape by name and returns the arguments that point at them.
@@ -29,7 +32,8 @@ struct Topic {
   std::function<Tolerance(const Shape&, DType)> tolerance;
   std::function<Work(const Shape&, DType)> work;
 
-  // The batch: its number of rows, and the same shape with another number. Null: the operation has no rows.
+  // The batch: its number of rows, and the same shape with another number. Null: the operation has
+  // no rows.
   std::function<std::int64_t(const Shape&)> rows;
   std::function<Shape(const Shape&, std::int64_t rows)> with_rows;
 

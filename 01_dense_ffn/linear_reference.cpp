@@ -1,0 +1,73 @@
+#include "01_dense_ffn/linear.h"
+#include "common/base/error.h"
+
+namespace octavo {
+namespace {
+
+// One element of equation 1: y = sum_k x_k w_k, k ascending, in double.
+template <class T>
+float dot(const float* x, const T* w, std::int64_t K) {
+  double sum = 0;
+  for (std::int64_t k = 0; k < K; ++k) {
+    sum += static_cast<double>(x[k]) * static_cast<double>(static_cast<float>(w[k]));
+  }
+  return static_cast<float>(sum);
+}
+
+template <class T>
+void product(Exec& exec, View<const float, 2> x, const T* w, View<float, 2> y) {
+  const std::int64_t rows = x.extent(0), K = x.extent(1), N = y.extent(1);
+  constexpr std::int64_t kStrip = 64;  // output columns a task: enough work to be worth a hand-over
+  const std::int64_t strips = (N + kStrip - 1) / kStrip;
+  exec.threads().parallel_for(strips, [&](std::int64_t strip) {
+    for (std::int64_t t = 0; t < rows; ++t) {
+      for (std::int64_t n = strip * kStrip; n < std::min(N, (strip + 1) * kStrip); ++n) {
+        y(t, n) = dot(x(t).data(), w + n * K, K);
+      }
+    }
+  });
+}
+
+class ReferenceLinear : public Linear {
+ public:
+  explicit ReferenceLinear(const WeightView& weight) : weight_(weight) {}
+  std::int64_t inputs() const override { return weight_.inputs; }
+  std::int64_t outputs() const override { return weight_.outputs; }
+  void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const override {
+    matmul_reference(exec, x, weight_, y);
+  }
+
+ private:
+  WeightView weight_;
+};
+
+}  // namespace
+
+void matmul_reference(Exec& exec, View<const float, 2> x, const WeightView& w, View<float, 2> y) {
+  require(x.extent(1) == w.inputs, "matmul: x has {} columns, the weight has {} inputs",
+          x.extent(1), w.inputs);
+  require(y.extent(0) == x.extent(0) && y.extent(1) == w.outputs,
+          "matmul: y is [{}, {}], must be [{}, {}]", y.extent(0), y.extent(1), x.extent(0),
+          w.outputs);
+  switch (w.dtype) {
+    case DType::kF32:
+      return product(exec, x, static_cast<const float*>(w.data), y);
+    case DType::kF16:
+      return product(exec, x, static_cast<const half*>(w.data), y);
+    case DType::kBF16:
+      return product(exec, x, static_cast<const bf16*>(w.data), y);
+  }
+}
+
+Work matmul_work(std::int64_t T, std::int64_t N, std::int64_t K, double weight_bytes) {
+  const auto t = static_cast<double>(T), n = static_cast<double>(N), k = static_cast<double>(K);
+  return {.flops = 2 * t * n * k, .bytes = n * k * weight_bytes + 4 * t * (n + k)};
+}
+
+std::unique_ptr<Linear> ReferenceLinearFactory::make(const WeightView& weight) const {
+  require(weight.inputs >= 1 && weight.outputs >= 1,
+          "a weight is [{}, {}], both sizes must be at least 1", weight.outputs, weight.inputs);
+  return std::make_unique<ReferenceLinear>(weight);
+}
+
+}  // namespace octavo
