@@ -64,34 +64,21 @@ class Workspace {
   std::int64_t used_ = 0;
 };
 
-// Everything is passed down in it; nothing is found in a global. It borrows the thread pool and
-// owns the rest.
-class Exec {
- public:
-  // The host in fp32, without scratch.
-  explicit Exec(ThreadPool& threads) : Exec(cpu_device(), DType::kF32, threads, 0) {}
-  Exec(const Device& device, DType compute, ThreadPool& threads, std::int64_t workspace_bytes)
-      : Exec(device, compute, threads, Workspace(device, workspace_bytes)) {}
-  Exec(const Device& device, DType compute, ThreadPool& threads, Workspace workspace)
-      : device_(device),
-        compute_(compute),
-        threads_(&threads),
-        stream_(device),
-        workspace_(std::move(workspace)) {}
+// Members are public: an Exec is a bundle that is passed down, not an object with behaviour.
+// `threads` is borrowed.
+struct Exec {
+  Device device;
+  DType compute = DType::kF32;  // the type of the operands of matmuls; sums are fp32
+  ThreadPool& threads;          // for host code
+  Stream stream;
+  Workspace workspace;
 
-  const Device& device() const { return device_; }
-  Backend backend() const { return device_.backend; }
-  DType compute() const { return compute_; }         // the type of matmul operands; sums are fp32
-  ThreadPool& threads() const { return *threads_; }  // for host code
-  Stream& stream() { return stream_; }
-  Workspace& workspace() { return workspace_; }
+  Exec(const Device& d, DType compute_type, ThreadPool& pool, std::int64_t workspace_bytes)
+      : device(d), compute(compute_type), threads(pool), stream(d), workspace(d, workspace_bytes) {}
+  Exec(const Device& d, DType compute_type, ThreadPool& pool, Workspace scratch)
+      : device(d), compute(compute_type), threads(pool), stream(d), workspace(std::move(scratch)) {}
 
- private:
-  Device device_;
-  DType compute_;
-  ThreadPool* threads_;
-  Stream stream_;
-  Workspace workspace_;
+  Backend backend() const { return device.backend; }
 };
 
 }  // namespace octavo

@@ -37,7 +37,7 @@ struct Version {
   std::int64_t (*workspace)(const Args& shape, const Device&) = nullptr;
   // The geometry of the launches that run makes, in order; a pure function. Null on the cpu.
   std::vector<LaunchConfig> (*launches)(const Args& shape, const Device&) = nullptr;
-  // Checks shapes (Error), launches on exec.stream(), takes scratch from exec.workspace(). It never
+  // Checks shapes (Error), launches on exec.stream, takes scratch from exec.workspace. It never
   // allocates, copies or synchronises.
   void (*run)(Exec&, const Args&, const Prepared&) = nullptr;
 

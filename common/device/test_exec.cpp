@@ -42,8 +42,8 @@ TEST(Exec, CarriesWhatAVersionNeeds) {
   ThreadPool pool(1);
   Exec exec(simt_device(), DType::kBF16, pool, 1024);
   EXPECT_EQ(exec.backend(), Backend::kSimt);
-  EXPECT_EQ(exec.stream().backend(), Backend::kSimt);
-  EXPECT_EQ(exec.workspace().size(), 1024);
+  EXPECT_EQ(exec.stream.backend(), Backend::kSimt);
+  EXPECT_EQ(exec.workspace.size(), 1024);
 }
 
 TEST(Prepared, GivesBackItsOwnTypeOnly) {

@@ -119,7 +119,7 @@ TEST(Registry, TheVersionPickedRuns) {
   Exec exec(cpu_device(), DType::kF32, pool, 0);
   std::vector<float> x = {1, 2, 3, 4}, y(4);
   const ScaleArgs args = {{x, {4}}, {y, {4}}};
-  r.pick("scale", args, exec.device(), exec.compute()).run(exec, args, Prepared());
+  r.pick("scale", args, exec.device, exec.compute).run(exec, args, Prepared());
   EXPECT_EQ(y, (std::vector<float>{2, 4, 6, 8}));
 }
 

@@ -229,13 +229,13 @@ Complaints detail::run_in_guarded_scratch(const Device& device, DType compute, s
   Exec exec(device, compute, pool,
             Workspace(View<std::byte, 1>(reinterpret_cast<std::byte*>(memory.data()), {bytes})));
   fill_bytes(memory.data(), 0xff, static_cast<std::size_t>(bytes),
-             exec.stream());  // NaN, not the bytes' own poison
+             exec.stream);  // NaN, not the bytes' own poison
   body(exec);
-  exec.stream().synchronize();
+  exec.stream.synchronize();
   Complaints found = scratch.damage();
-  if (exec.workspace().used() != 0) {
+  if (exec.workspace.used() != 0) {
     found.push_back(
-        fmt::format("{} bytes of the workspace were not given back", exec.workspace().used()));
+        fmt::format("{} bytes of the workspace were not given back", exec.workspace.used()));
   }
   return found;
 }

@@ -220,7 +220,7 @@ TEST(Contract, FindsDependenceOnTheBatch) {
 TEST(Contract, FindsAnErrorOfMoreThanTwiceTheFirstVersions) {
   const auto found = verdict([](Exec& e, const Args& a, const Prepared& p) {
     naive(e, a, p);
-    if (e.compute() ==
+    if (e.compute ==
         DType::kBF16) {  // within the tolerance, but a rounding that v1 does not make
       for (std::int64_t i = 0; i < a.y.size(); ++i)
         a.y.data()[i] = static_cast<float>(bf16(a.y.data()[i]));
@@ -240,8 +240,8 @@ TEST(Contract, FindsASecondRunThatDiffers) {
 
 TEST(Contract, FindsScratchBeyondWhatWasDeclared) {
   Version<Args> greedy = version("v2", [](Exec& e, const Args& a, const Prepared& p) {
-    Workspace::Scope scope(e.workspace());
-    e.workspace().take<float>(a.y.size() + 64);
+    Workspace::Scope scope(e.workspace);
+    e.workspace.take<float>(a.y.size() + 64);
     naive(e, a, p);
   });
   greedy.workspace = [](const Args& a, const Device&) {
@@ -249,20 +249,20 @@ TEST(Contract, FindsScratchBeyondWhatWasDeclared) {
   };
   EXPECT_THAT(verdict(greedy), Contains(HasSubstr("threw: the workspace has")));
   greedy.run = [](Exec& e, const Args& a, const Prepared& p) {
-    Workspace::Scope scope(e.workspace());
-    e.workspace().take<float>(a.y.size()).data()[e.workspace().size() / 4] = 0;
+    Workspace::Scope scope(e.workspace);
+    e.workspace.take<float>(a.y.size()).data()[e.workspace.size() / 4] = 0;
     naive(e, a, p);
   };
   EXPECT_THAT(verdict(greedy), Contains(HasSubstr("workspace: the memory 0 bytes past its end")));
   greedy.run = [](Exec& e, const Args& a, const Prepared& p) {
-    e.workspace().take<float>(a.y.size());
+    e.workspace.take<float>(a.y.size());
     naive(e, a, p);
   };
   EXPECT_THAT(verdict(greedy), Contains(HasSubstr("bytes of the workspace were not given back")));
   greedy.run = [](Exec& e, const Args& a,
                   const Prepared& p) {  // believes that scratch starts as zeros
-    Workspace::Scope scope(e.workspace());
-    const float zero = e.workspace().take<float>(a.y.size())(0);
+    Workspace::Scope scope(e.workspace);
+    const float zero = e.workspace.take<float>(a.y.size())(0);
     naive(e, a, p);
     a.y(0, 0) += zero;
   };
