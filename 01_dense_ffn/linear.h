@@ -6,20 +6,12 @@
 #include <cstdint>
 #include <memory>
 
-#include "common/base/numbers.h"
 #include "common/base/view.h"
 #include "common/base/work.h"
 #include "common/device/exec.h"
+#include "common/device/tensor.h"
 
 namespace octavo {
-
-// A weight matrix as it lies in a checkpoint: [N, K], row-major, not owned.
-struct WeightView {
-  DType dtype = DType::kF32;
-  const void* data = nullptr;
-  std::int64_t outputs = 0;  // N
-  std::int64_t inputs = 0;   // K
-};
 
 class Linear {
  public:
@@ -37,20 +29,21 @@ class Linear {
 class LinearFactory {
  public:
   virtual ~LinearFactory() = default;
-  // The view must outlive the Linear.
-  virtual std::unique_ptr<Linear> make(const WeightView& weight) const = 0;
+  // weight [N, K], rank 2, in host memory; it must outlive the Linear. Throws Error for another
+  // rank or an empty matrix.
+  virtual std::unique_ptr<Linear> make(const TensorView& weight) const = 0;
 };
 
 // The factory of the reference: weights stay where they are, in their own type.
 class ReferenceLinearFactory : public LinearFactory {
  public:
-  std::unique_ptr<Linear> make(const WeightView& weight) const override;
+  std::unique_ptr<Linear> make(const TensorView& weight) const override;
 };
 
 // The least a product of these sizes must do; weights take `weight_bytes` each, activations 4.
 Work matmul_work(std::int64_t T, std::int64_t N, std::int64_t K, double weight_bytes);
 
 // Equation 1 with sums in double, k ascending. x [T, K], w [N, K], y [T, N].
-void matmul_reference(Exec& exec, View<const float, 2> x, const WeightView& w, View<float, 2> y);
+void matmul_reference(Exec& exec, View<const float, 2> x, const TensorView& w, View<float, 2> y);
 
 }  // namespace octavo

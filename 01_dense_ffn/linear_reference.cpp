@@ -1,5 +1,8 @@
+#include <algorithm>
+
 #include "01_dense_ffn/linear.h"
 #include "common/base/error.h"
+#include "common/base/threads.h"
 
 namespace octavo {
 namespace {
@@ -19,7 +22,7 @@ void product(Exec& exec, View<const float, 2> x, const T* w, View<float, 2> y) {
   const std::int64_t rows = x.extent(0), K = x.extent(1), N = y.extent(1);
   constexpr std::int64_t kStrip = 64;  // output columns a task: enough work to be worth a hand-over
   const std::int64_t strips = (N + kStrip - 1) / kStrip;
-  exec.threads().parallel_for(strips, [&](std::int64_t strip) {
+  exec.threads.parallel_for(strips, [&](std::int64_t strip) {
     for (std::int64_t t = 0; t < rows; ++t) {
       for (std::int64_t n = strip * kStrip; n < std::min(N, (strip + 1) * kStrip); ++n) {
         y(t, n) = dot(x(t).data(), w + n * K, K);
@@ -30,32 +33,31 @@ void product(Exec& exec, View<const float, 2> x, const T* w, View<float, 2> y) {
 
 class ReferenceLinear : public Linear {
  public:
-  explicit ReferenceLinear(const WeightView& weight) : weight_(weight) {}
-  std::int64_t inputs() const override { return weight_.inputs; }
-  std::int64_t outputs() const override { return weight_.outputs; }
+  explicit ReferenceLinear(const TensorView& weight) : weight_(weight) {}
+  std::int64_t inputs() const override { return weight_.extent(1); }
+  std::int64_t outputs() const override { return weight_.extent(0); }
   void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const override {
     matmul_reference(exec, x, weight_, y);
   }
 
  private:
-  WeightView weight_;
+  TensorView weight_;
 };
 
 }  // namespace
 
-void matmul_reference(Exec& exec, View<const float, 2> x, const WeightView& w, View<float, 2> y) {
-  require(x.extent(1) == w.inputs, "matmul: x has {} columns, the weight has {} inputs",
-          x.extent(1), w.inputs);
-  require(y.extent(0) == x.extent(0) && y.extent(1) == w.outputs,
-          "matmul: y is [{}, {}], must be [{}, {}]", y.extent(0), y.extent(1), x.extent(0),
-          w.outputs);
-  switch (w.dtype) {
+void matmul_reference(Exec& exec, View<const float, 2> x, const TensorView& w, View<float, 2> y) {
+  require(w.rank() == 2 && x.extent(1) == w.extent(1) && y.extent(0) == x.extent(0) &&
+              y.extent(1) == w.extent(0),
+          "matmul: x [{}, {}], weight {}, y [{}, {}] do not fit [T, K] x [N, K] -> [T, N]",
+          x.extent(0), x.extent(1), w.describe(), y.extent(0), y.extent(1));
+  switch (w.dtype()) {
     case DType::kF32:
-      return product(exec, x, static_cast<const float*>(w.data), y);
+      return product(exec, x, static_cast<const float*>(w.data()), y);
     case DType::kF16:
-      return product(exec, x, static_cast<const half*>(w.data), y);
+      return product(exec, x, static_cast<const half*>(w.data()), y);
     case DType::kBF16:
-      return product(exec, x, static_cast<const bf16*>(w.data), y);
+      return product(exec, x, static_cast<const bf16*>(w.data()), y);
   }
 }
 
@@ -64,9 +66,9 @@ Work matmul_work(std::int64_t T, std::int64_t N, std::int64_t K, double weight_b
   return {.flops = 2 * t * n * k, .bytes = n * k * weight_bytes + 4 * t * (n + k)};
 }
 
-std::unique_ptr<Linear> ReferenceLinearFactory::make(const WeightView& weight) const {
-  require(weight.inputs >= 1 && weight.outputs >= 1,
-          "a weight is [{}, {}], both sizes must be at least 1", weight.outputs, weight.inputs);
+std::unique_ptr<Linear> ReferenceLinearFactory::make(const TensorView& weight) const {
+  require(weight.rank() == 2 && weight.size() > 0, "a weight is {}, must be [N, K] and not empty",
+          weight.describe());
   return std::make_unique<ReferenceLinear>(weight);
 }
 

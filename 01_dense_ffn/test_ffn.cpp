@@ -6,13 +6,14 @@
 
 #include "01_dense_ffn/ffn.h"
 #include "common/base/error.h"
+#include "common/base/threads.h"
 #include "common/testing/random.h"
 
 namespace octavo {
 namespace {
 
 std::unique_ptr<Linear> linear(const std::vector<float>& w, std::int64_t N, std::int64_t K) {
-  return ReferenceLinearFactory().make({DType::kF32, w.data(), N, K});
+  return ReferenceLinearFactory().make(TensorView(View<const float, 2>(w.data(), {N, K})));
 }
 
 TEST(Silu, AtTheEdges) {
@@ -34,7 +35,7 @@ TEST(SwiGlu, HandComputed) {
   const std::vector<float> gate = {2, -1}, up = {1, 3}, down = {1, 0.5f};
   const SwiGlu ffn(linear(gate, 2, 1), linear(up, 2, 1), linear(down, 1, 2));
   ThreadPool threads(1);
-  Exec exec(threads);
+  Exec exec(cpu_device(), DType::kF32, threads, 0);
   const std::vector<float> x = {1.5f};
   std::vector<float> y(1);
   ffn.forward(exec, View<const float, 2>(x, {1, 1}), View<float, 2>(y, {1, 1}));
@@ -49,7 +50,7 @@ TEST(SwiGlu, ARowDoesNotDependOnTheBatch) {
   const std::vector<float> x = testing::normal(T * D, 4);
   const SwiGlu ffn(linear(gate, F, D), linear(up, F, D), linear(down, D, F));
   ThreadPool threads(2);
-  Exec exec(threads);
+  Exec exec(cpu_device(), DType::kF32, threads, 0);
   std::vector<float> all(T * D), one(D);
   ffn.forward(exec, View<const float, 2>(x, {T, D}), View<float, 2>(all, {T, D}));
   for (std::int64_t t = 0; t < T; ++t) {

@@ -6,10 +6,15 @@
 
 #include "02_sparse_moe/moe.h"
 #include "common/base/error.h"
+#include "common/base/threads.h"
 #include "common/testing/random.h"
 
 namespace octavo {
 namespace {
+
+TensorView matrix(const std::vector<float>& w, std::int64_t N, std::int64_t K) {
+  return TensorView(View<const float, 2>(w.data(), {N, K}));
+}
 
 // Expert e multiplies its rows by e + 1 and remembers how many it saw.
 class ScalingExperts : public ExpertWeights {
@@ -27,7 +32,7 @@ class ScalingExperts : public ExpertWeights {
 class MoeTest : public ::testing::Test {
  protected:
   ThreadPool threads_{2};
-  Exec exec_{threads_};
+  Exec exec_{cpu_device(), DType::kF32, threads_, 0};
 };
 
 TEST_F(MoeTest, SumsTheChosenExpertsByWeight) {
@@ -55,7 +60,7 @@ struct Layer {
     for (std::uint32_t i = 0; i < 3 * E + 1; ++i)
       weights.push_back(testing::normal(i == 3 * E ? E * D : F * D, 10 + i, 0.5));
     const auto linear = [&](std::size_t i, std::int64_t N, std::int64_t K) {
-      return ReferenceLinearFactory().make({DType::kF32, weights[i].data(), N, K});
+      return ReferenceLinearFactory().make(matrix(weights[i], N, K));
     };
     std::vector<std::unique_ptr<FeedForward>> experts;
     for (std::size_t e = 0; e < E; ++e) {
@@ -114,7 +119,7 @@ TEST_F(MoeTest, NoTokens) { EXPECT_TRUE(Layer().forward(exec_, {}).empty()); }
 
 TEST_F(MoeTest, PartsThatDisagreeOnTheExpertsAreRefused) {
   const std::vector<float> w(8);
-  const auto gate = [&] { return ReferenceLinearFactory().make({DType::kF32, w.data(), 4, 2}); };
+  const auto gate = [&] { return ReferenceLinearFactory().make(matrix(w, 4, 2)); };
   EXPECT_THROW(MoeLayer(gate(), std::make_unique<SoftmaxTopKRouter>(5, 1, true),
                         std::make_unique<ScalingExperts>(4)),
                Error);

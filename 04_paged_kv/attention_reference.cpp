@@ -4,6 +4,7 @@
 
 #include "04_paged_kv/attention.h"
 #include "common/base/error.h"
+#include "common/base/threads.h"
 
 namespace octavo {
 namespace {
@@ -53,7 +54,7 @@ void ReferenceAttention::attend(Exec& exec, std::int64_t layer, const Batch& bat
     const auto slot_of = [&](std::int64_t p) {
       return static_cast<std::int64_t>(blocks(s, p / Bs)) * Bs + p % Bs;
     };
-    exec.threads().parallel_for(rows * H, [&](std::int64_t task) {
+    exec.threads.parallel_for(rows * H, [&](std::int64_t task) {
       const std::int64_t t = begin + task / H, h = task % H;
       attend_row(cache, layer, h * Hkv / H, batch.positions[static_cast<std::size_t>(t)] + 1,
                  slot_of, query(t, h), out(t, h));

@@ -70,15 +70,15 @@ std::vector<float> Decoder::embed(const Batch& batch) const {
   for (std::int64_t t = 0; t < batch.rows(); ++t) {
     const std::int64_t token = batch.tokens[static_cast<std::size_t>(t)];
     float* out = x.data() + t * D;
-    switch (embedding_.dtype) {
+    switch (embedding_.dtype()) {
       case DType::kF32:
-        copy_row<float>(embedding_.data, token, D, out);
+        copy_row<float>(embedding_.data(), token, D, out);
         break;
       case DType::kF16:
-        copy_row<half>(embedding_.data, token, D, out);
+        copy_row<half>(embedding_.data(), token, D, out);
         break;
       case DType::kBF16:
-        copy_row<bf16>(embedding_.data, token, D, out);
+        copy_row<bf16>(embedding_.data(), token, D, out);
         break;
     }
   }

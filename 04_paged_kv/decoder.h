@@ -63,7 +63,7 @@ class Decoder {
 
   std::shared_ptr<const model::Checkpoint> checkpoint_;
   std::unique_ptr<AttentionBackend> attention_;
-  WeightView embedding_;
+  TensorView embedding_;
   std::vector<DecoderLayer> layers_;
   std::vector<float> final_norm_;
   std::unique_ptr<Linear> head_;

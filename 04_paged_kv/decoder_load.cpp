@@ -1,7 +1,6 @@
 // From a checkpoint's tensors to a Decoder: the names under which published Llama and Mixtral
 // checkpoints store them.
 
-#include <array>
 #include <string>
 #include <utility>
 
@@ -20,9 +19,10 @@ class Loader {
   Loader(const Checkpoint& checkpoint, const LinearFactory& factory)
       : checkpoint_(checkpoint), factory_(factory), c_(checkpoint.config()) {}
 
-  WeightView matrix(const std::string& name, std::int64_t outputs, std::int64_t inputs) const {
-    const model::TensorView& t = checkpoint_.tensor(name, std::array{outputs, inputs});
-    return {.dtype = t.dtype, .data = t.data, .outputs = outputs, .inputs = inputs};
+  // [outputs, inputs]; borrows the checkpoint's mapping, which nobody writes to.
+  TensorView matrix(const std::string& name, std::int64_t outputs, std::int64_t inputs) const {
+    const model::TensorView& t = checkpoint_.tensor(name, {outputs, inputs});
+    return {const_cast<std::byte*>(t.data), t.dtype, {outputs, inputs}};
   }
 
   std::unique_ptr<Linear> linear(const std::string& name, std::int64_t outputs,
@@ -31,7 +31,7 @@ class Loader {
   }
 
   std::vector<float> vector(const std::string& name) const {
-    return model::to_float(checkpoint_.tensor(name, std::array{c_.width}));
+    return model::to_float(checkpoint_.tensor(name, {c_.width}));
   }
 
   DecoderLayer layer(std::int64_t index) const {

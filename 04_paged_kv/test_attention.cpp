@@ -6,6 +6,7 @@
 
 #include "04_paged_kv/attention.h"
 #include "common/base/error.h"
+#include "common/base/threads.h"
 #include "common/testing/random.h"
 
 namespace octavo {
@@ -32,7 +33,7 @@ class AttentionTest : public ::testing::Test {
     const std::int64_t T = kLength - first;
     std::vector<float> out(static_cast<std::size_t>(T * H * Dh));
     ThreadPool pool(threads);
-    Exec exec(pool);
+    Exec exec(cpu_device(), DType::kF32, pool, 0);
     ReferenceAttention().attend(exec, 0, make_batch({&part, 1}, block_size), cache,
                                 View<const float, 3>(query_, {kLength, H, Dh}).rows(first, kLength),
                                 View<float, 3>(out, {T, H, Dh}));
@@ -91,7 +92,7 @@ TEST_F(AttentionTest, ALaterChunkSeesTheSameAsTheWhole) {
 TEST(Attention, HeadsMustBeAMultipleOfKvHeads) {
   KvCache cache({.layers = 1, .kv_heads = 2, .head_width = 1}, 1, 1);
   ThreadPool pool(1);
-  Exec exec(pool);
+  Exec exec(cpu_device(), DType::kF32, pool, 0);
   std::vector<float> q(3), out(3);
   EXPECT_THROW(ReferenceAttention().attend(exec, 0, {}, cache, View<const float, 3>(q, {1, 3, 1}),
                                            View<float, 3>(out, {1, 3, 1})),

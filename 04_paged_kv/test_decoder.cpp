@@ -7,6 +7,7 @@
 #include "04_paged_kv/decoder.h"
 #include "04_paged_kv/golden.h"
 #include "common/base/error.h"
+#include "common/base/threads.h"
 #include "common/testing/compare.h"
 
 namespace octavo {
@@ -39,11 +40,13 @@ class Recorder : public ForwardObserver {
 std::vector<float> last_logits(const Decoder& decoder, const std::vector<int>& ids,
                                std::int64_t chunk, std::int64_t block_size, int threads = 1) {
   const auto length = static_cast<std::int64_t>(ids.size());
-  std::vector<std::int32_t> blocks(static_cast<std::size_t>((length + block_size - 1) / block_size));
-  std::iota(blocks.rbegin(), blocks.rend(), 0);  // the physical order is the reverse of the logical one
+  std::vector<std::int32_t> blocks(
+      static_cast<std::size_t>((length + block_size - 1) / block_size));
+  std::iota(blocks.rbegin(), blocks.rend(),
+            0);  // the physical order is the reverse of the logical one
   KvCache cache(decoder.kv_shape(), std::ssize(blocks), block_size);
   ThreadPool pool(threads);
-  Exec exec(pool);
+  Exec exec(cpu_device(), DType::kF32, pool, 0);
   std::vector<float> logits;
   for (std::int64_t first = 0; first < length; first += chunk) {
     const std::int64_t count = std::min(chunk, length - first);
@@ -127,7 +130,7 @@ TEST(Decoder, NeighboursChangeNoBit) {
   }
   KvCache cache(decoder.kv_shape(), next_block, 16);
   ThreadPool pool(2);
-  Exec exec(pool);
+  Exec exec(cpu_device(), DType::kF32, pool, 0);
   const std::vector<float> logits = decoder.forward(exec, make_batch(parts, 16), cache);
   const auto V = static_cast<std::ptrdiff_t>(decoder.config().vocab);
   for (std::size_t s = 0; s < lengths.size(); ++s) {

@@ -3,6 +3,7 @@
 #include "04_paged_kv/golden.h"
 #include "06_continuous_batching/generate.h"
 #include "common/base/error.h"
+#include "common/base/threads.h"
 
 namespace octavo {
 namespace {
@@ -13,11 +14,16 @@ class GenerateTest : public ::testing::Test {
  protected:
   Sequence run(const Request& request, const GenerateOptions& options = {}, int threads = 1) const {
     ThreadPool pool(threads);
-    Exec exec(pool);
-    return generate(decoder_, exec, request, [](int) { return true; }, options);
+    Exec exec(cpu_device(), DType::kF32, pool, 0);
+    return generate(
+        decoder_, exec, request, [](int) { return true; }, options);
   }
-  static Request request(std::vector<int> prompt, std::int64_t max_tokens, SamplingParams sampling) {
-    return {.prompt = std::move(prompt), .sampling = sampling, .max_tokens = max_tokens, .stop_tokens = {}};
+  static Request request(std::vector<int> prompt, std::int64_t max_tokens,
+                         SamplingParams sampling) {
+    return {.prompt = std::move(prompt),
+            .sampling = sampling,
+            .max_tokens = max_tokens,
+            .stop_tokens = {}};
   }
   static std::vector<int> output(const Sequence& s) {
     return {s.tokens.begin() + s.num_prompt, s.tokens.end()};
@@ -37,7 +43,8 @@ TEST_F(GenerateTest, GreedyTokensAreTheGoldenOnes) {
 
 TEST_F(GenerateTest, ChunksBlocksAndThreadsChangeNoToken) {
   const GoldenPrompt golden = load_golden(kModel, "long");
-  const Request r = request(golden.ids, 40, {.temperature = 0.9, .top_k = 50, .top_p = 0.95, .seed = 11});
+  const Request r =
+      request(golden.ids, 40, {.temperature = 0.9, .top_k = 50, .top_p = 0.95, .seed = 11});
   const std::vector<int> want = run(r).tokens;
   for (std::int64_t budget : {1, 5, 64}) {
     for (std::int64_t block_size : {1, 16}) {
@@ -78,12 +85,13 @@ TEST_F(GenerateTest, EndsWithTheContext) {
 TEST_F(GenerateTest, TheCallbackSeesEveryTokenAndCanEndIt) {
   const std::vector<int> prompt = load_golden(kModel, "chat").ids;
   ThreadPool pool(1);
-  Exec exec(pool);
+  Exec exec(cpu_device(), DType::kF32, pool, 0);
   std::vector<int> seen;
-  const Sequence s = generate(decoder_, exec, request(prompt, 30, {.temperature = 0}), [&](int token) {
-    seen.push_back(token);
-    return seen.size() < 4;
-  });
+  const Sequence s =
+      generate(decoder_, exec, request(prompt, 30, {.temperature = 0}), [&](int token) {
+        seen.push_back(token);
+        return seen.size() < 4;
+      });
   EXPECT_EQ(seen.size(), 4u);
   EXPECT_EQ(output(s), seen);
   EXPECT_EQ(s.finish, FinishReason::kNone);

@@ -11,6 +11,7 @@
 
 #include "06_continuous_batching/generate.h"
 #include "common/base/error.h"
+#include "common/base/threads.h"
 #include "serve/commands.h"
 #include "serve/loaded_model.h"
 
@@ -70,7 +71,7 @@ void print_figures(const Sequence& sequence, const Request& request, double prom
 
 void run_generate(const Options& options) {
   ThreadPool threads(options.threads ? *options.threads : ThreadPool::default_size());
-  Exec exec(threads);
+  Exec exec(cpu_device(), DType::kF32, threads, 0);
   const LoadedModel model(find_model(options.model));
   const Request request = make_request(options, model);
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "common/base/error.h"
+#include "common/base/threads.h"
 #include "serve/commands.h"
 #include "serve/inspect_tables.h"
 #include "serve/loaded_model.h"
@@ -106,7 +107,7 @@ void inspect_folder(const std::filesystem::path& folder, const Options& options)
   LoadedModel model(folder);
   const std::vector<InspectedPrompt> prompts = encode_all(model, options);
   ThreadPool threads(ThreadPool::default_size());
-  Exec exec(threads);
+  Exec exec(cpu_device(), DType::kF32, threads, 0);
   print_sizes(model.decoder.config(), options);
   print_stored(*model.checkpoint);
   for (const InspectedPrompt& prompt : prompts) print_expert_load(model, exec, prompt);
@@ -131,7 +132,8 @@ void add_inspect(CLI::App& app) {
       ->add_option("target", options->target,
                    "checkpoint folder, config.json, or the name of an embedded model")
       ->required();
-  command->add_option("--prompt", options->prompts, "show the experts that this text uses; repeatable")
+  command
+      ->add_option("--prompt", options->prompts, "show the experts that this text uses; repeatable")
       ->allow_extra_args(false);
   command->add_option("--chat", options->chats, "the same for a message through the chat template")
       ->allow_extra_args(false);
