@@ -13,6 +13,7 @@
 namespace octavo::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -85,9 +86,9 @@ Topic<Shape, Args> matmul_topic() {
   return topic;
 }
 
-using Run = void (*)(Exec&, const Args&, const Prepared&);
+using Body = void (*)(Exec&, const Args&, const Prepared&);
 
-Version<Args> version(std::string_view name, Run run) {
+Version<Args> version(std::string_view name, Body run) {
   return {.name = name,
           .backend = Backend::kCpu,
           .dtypes = {DType::kF32, DType::kBF16},
@@ -109,7 +110,7 @@ std::vector<std::string> verdict(Version<Args> v) {
   }
   return all;
 }
-std::vector<std::string> verdict(Run run) { return verdict(version("v2", run)); }
+std::vector<std::string> verdict(Body run) { return verdict(version("v2", run)); }
 
 TEST(Contract, AnHonestVersionPasses) {
   EXPECT_THAT(verdict([](Exec& e, const Args& a, const Prepared& p) { naive(e, a, p); }),
@@ -149,7 +150,7 @@ TEST(Contract, FindsAnElementLeftUnwritten) {
     for (std::int64_t i = 0; i + 1 < a.y.size(); ++i)
       a.y.data()[i] = dot(a, i / a.y.extent(1), i % a.y.extent(1));
   });
-  EXPECT_THAT(found, Contains(HasSubstr("y: element 14: got nan, want")));
+  EXPECT_THAT(found, Contains(AllOf(HasSubstr("y: element 14: got"), HasSubstr("nan, want"))));
 }
 
 TEST(Contract, FindsAReadPastTheEndThatIsUsed) {
@@ -157,7 +158,7 @@ TEST(Contract, FindsAReadPastTheEndThatIsUsed) {
     naive(e, a, p);
     a.y(0, 0) += a.x.data()[a.x.size()];
   });
-  EXPECT_THAT(found, Contains(HasSubstr("y: element 0: got nan")));
+  EXPECT_THAT(found, Contains(AllOf(HasSubstr("y: element 0: got"), HasSubstr("nan, want"))));
 }
 
 TEST(Contract, FindsAWrongElement) {
@@ -181,7 +182,7 @@ TEST(Contract, FindsNanWhereTheReferenceIsFiniteAndTheOtherWayRound) {
     naive(e, a, p);
     if (std::abs(a.y(0, 0)) > 0) a.y(0, 0) = std::log(-1.f);
   });
-  EXPECT_THAT(makes_nan, Contains(HasSubstr("got -nan, want")));
+  EXPECT_THAT(makes_nan, Contains(AllOf(HasSubstr("y: element 0: got"), HasSubstr("nan, want"))));
   const auto loses_nan = verdict([](Exec& e, const Args& a, const Prepared& p) {
     naive(e, a, p);
     for (std::int64_t i = 0; i < a.y.size(); ++i) {
@@ -200,8 +201,8 @@ TEST(Contract, FindsInfinityClippedToTheLargestNumber) {
 }
 
 TEST(Contract, FindsDependenceOnTheBatch) {
-  const Run splits_by_batch = [](Exec&, const Args& a,
-                                 const Prepared&) {  // sums from the end when T > 1
+  const Body splits_by_batch = [](Exec&, const Args& a,
+                                  const Prepared&) {  // sums from the end when T > 1
     each(a, [&](auto t, auto n) {
       if (a.y.extent(0) == 1) return dot(a, t, n);
       float sum = 0;
@@ -220,8 +221,7 @@ TEST(Contract, FindsDependenceOnTheBatch) {
 TEST(Contract, FindsAnErrorOfMoreThanTwiceTheFirstVersions) {
   const auto found = verdict([](Exec& e, const Args& a, const Prepared& p) {
     naive(e, a, p);
-    if (e.compute ==
-        DType::kBF16) {  // within the tolerance, but a rounding that v1 does not make
+    if (e.compute == DType::kBF16) {  // within the tolerance, but a rounding that v1 does not make
       for (std::int64_t i = 0; i < a.y.size(); ++i)
         a.y.data()[i] = static_cast<float>(bf16(a.y.data()[i]));
     }
