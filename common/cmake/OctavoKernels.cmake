@@ -43,6 +43,8 @@ function(octavo_simt_wrappers out folder)
     file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"${path}\"\n")
     list(APPEND wrappers "${wrapper}")
   endforeach()
+  # threadIdx.x is unsigned and a loop's i is not: -Wconversion would want a cast on most lines of a kernel.
+  set_source_files_properties(${wrappers} PROPERTIES COMPILE_OPTIONS "-Wno-sign-conversion")
   set(${out} "${wrappers}" PARENT_SCOPE)
 endfunction()
 
