@@ -1,5 +1,5 @@
 #pragma once
-// WeightView: the weights of an operation as a checkpoint holds them, in host memory. Prepared:
+// WeightSet: the weights of an operation as a checkpoint holds them, in host memory. Prepared:
 // what a version made of them once, at load.
 
 #include <memory>
@@ -19,10 +19,10 @@ struct NamedWeight {
 };
 
 // The weights by name, as the topic's header lists them. Borrows.
-class WeightView {
+class WeightSet {
  public:
-  WeightView() = default;
-  WeightView(std::initializer_list<NamedWeight> weights) : weights_(weights) {}
+  WeightSet() = default;
+  WeightSet(std::initializer_list<NamedWeight> weights) : weights_(weights) {}
   void add(NamedWeight weight) { weights_.push_back(weight); }
 
   // Throws Error when there is no weight of that name.

@@ -32,7 +32,7 @@ struct Version {
   bool (*supports)(const Args& shape, const Device&) = nullptr;
   // Packing, shuffling, upload: once, at load, from weights in host memory. Null: reads the weights
   // in Args.
-  Prepared (*prepare)(const WeightView&, const Device&) = nullptr;
+  Prepared (*prepare)(const WeightSet&, const Device&) = nullptr;
   // Bytes of scratch that one run takes (sums of Workspace::bytes_for). Null: none.
   std::int64_t (*workspace)(const Args& shape, const Device&) = nullptr;
   // The geometry of the launches that run makes, in order; a pure function. Null on the cpu.

@@ -54,9 +54,9 @@ TEST(Prepared, GivesBackItsOwnTypeOnly) {
   EXPECT_THAT([] { Prepared().get<int>(); }, ThrowsMessage<Error>(HasSubstr("or not at all")));
 }
 
-TEST(WeightView, FindsByName) {
+TEST(WeightSet, FindsByName) {
   std::vector<float> up(4);
-  const WeightView weights = {{"up", TensorView(View<float, 2>(up, {2, 2}))}};
+  const WeightSet weights = {{"up", TensorView(View<float, 2>(up, {2, 2}))}};
   EXPECT_EQ(weights["up"].extent(0), 2);
   EXPECT_THAT([&] { (void)weights["gate"]; }, ThrowsMessage<Error>(HasSubstr("'gate'")));
 }

@@ -22,7 +22,7 @@ COMMON = {
     "simt": {"base", "device"},
     "model": {"base", "device"},
     "testing": {"base", "device", "simt"},
-    "bench": {"base", "device", "simt"},
+    "bench": {"base", "device", "simt", "testing"},  # what is timed is compared first
     "checkpoints": {"base", "device", "model"},
 }
 # Tests, benchmarks and fuzz programs may use the comparison and the fakes, wherever they stand.
