@@ -113,8 +113,10 @@ void add_generate(CLI::App& app) {
                       "sample from the k most likely tokens; 0 is all (default: the model's)");
   command->add_option("--top-p", options->top_p,
                       "sample from the most likely tokens that hold this probability");
-  command->add_option("--seed", options->seed,
-                      "the same seed writes the same text (default: a fresh one)");
+  command
+      ->add_option("--seed", options->seed,
+                   "the same seed writes the same text (default: a fresh one)")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--threads", options->threads,
                       "default: OCTAVO_THREADS, or the number of physical cores");
   command->callback([options, prompt, chat] {

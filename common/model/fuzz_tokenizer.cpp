@@ -7,7 +7,8 @@
 
 #include "common/base/error.h"
 #include "common/model/json.h"
-#include "common/model/test_tokenizers.h"
+#include "common/model/test_tiny_tokenizer.h"
+#include "common/model/utf8.h"
 
 namespace octavo::model {
 namespace {
