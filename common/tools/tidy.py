@@ -92,7 +92,7 @@ def check(root, build, program, path):
 
 def main(arguments=None):
     parser = tree.parser(__doc__)
-    parser.add_argument("--build", help="build folder with the compile database (default: build/cpu)")
+    parser.add_argument("build", nargs="?", help="build folder with the compile database (default: build/cpu)")
     parser.add_argument("--stamps", help="folder that remembers clean files (default: build/tidy)")
     parser.add_argument("--jobs", type=int, default=2, help="files at a time (2)")
     options = parser.parse_args(arguments)
