@@ -119,8 +119,9 @@ def main(arguments=None):
                 with open(stamp, "w", encoding="utf-8") as file:
                     file.write(state)
             elif not clean:
-                failed.append(words)
-    return tree.report("tidy", failed, f"{len(entries)} files, {len(waiting)} of them checked now")
+                print(words, flush=True)
+                failed.append(path)
+    return tree.report("tidy", [f"{path}:1: clang-tidy found faults" for path in failed], f"{len(entries)} files, {len(waiting)} of them checked now")
 
 
 if __name__ == "__main__":
