@@ -41,7 +41,7 @@ TEST_P(HostBackends, AMoveLeavesOneOwner) {
   int* const p = a.data();
   DeviceBuffer<int> b = std::move(a);
   EXPECT_EQ(b.data(), p);
-  EXPECT_EQ(a.data(), nullptr);
+  EXPECT_EQ(a.data(), nullptr);  // NOLINT(bugprone-use-after-move)
   EXPECT_EQ(a.size(), 0);
   b = DeviceBuffer<int>(device_, 3);
   EXPECT_EQ(b.size(), 3);

@@ -121,7 +121,8 @@ def main(arguments=None):
             elif not clean:
                 print(words, flush=True)
                 failed.append(path)
-    return tree.report("tidy", [f"{path}:1: clang-tidy found faults" for path in failed], f"{len(entries)} files, {len(waiting)} of them checked now")
+    breaches = [f"{path}:1: clang-tidy found faults" for path in failed]
+    return tree.report("tidy", breaches, f"{len(entries)} files, {len(waiting)} of them checked now")
 
 
 if __name__ == "__main__":
