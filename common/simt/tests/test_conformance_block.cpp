@@ -8,10 +8,12 @@
 namespace octavo::simt::conformance {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Block, Conformance, ::testing::ValuesIn(schedules_under_test()),
+class BlockConformance : public Conformance {};
+
+INSTANTIATE_TEST_SUITE_P(Schedules, BlockConformance, ::testing::ValuesIn(schedules_under_test()),
                          name_of_schedule);
 
-TEST_P(Conformance, BarriersCountPredicatesOfTheWholeBlock) {
+TEST_P(BlockConformance, BarriersCountPredicatesOfTheWholeBlock) {
   for (int threads : {1, 31, 32, 33, 96, 1024}) {
     const auto n = static_cast<std::size_t>(threads);
     for (int set : {0, 1, threads / 2, threads}) {
@@ -31,7 +33,7 @@ TEST_P(Conformance, BarriersCountPredicatesOfTheWholeBlock) {
   }
 }
 
-TEST_P(Conformance, BlockReductionMayFollowAnotherOnTheSameArray) {
+TEST_P(BlockConformance, BlockReductionMayFollowAnotherOnTheSameArray) {
   Shared<int> in(96), out(192);
   for (std::uint64_t i = 0; i < 96; ++i) in[i] = static_cast<int>(random(60, i) % 1000);
   kernels::block_reduction(in.data(), out.data());
@@ -42,7 +44,7 @@ TEST_P(Conformance, BlockReductionMayFollowAnotherOnTheSameArray) {
   }
 }
 
-TEST_P(Conformance, NamedBarriersHandValuesFromWarpToWarp) {
+TEST_P(BlockConformance, NamedBarriersHandValuesFromWarpToWarp) {
   for (int rounds : {1, 2, 5}) {
     const auto n = static_cast<std::size_t>(rounds) * 32;
     Shared<int> in(n), out(n);
@@ -54,7 +56,7 @@ TEST_P(Conformance, NamedBarriersHandValuesFromWarpToWarp) {
   }
 }
 
-TEST_P(Conformance, IndicesOfThreeDimensions) {
+TEST_P(BlockConformance, IndicesOfThreeDimensions) {
   for (const auto& [grid, block] : {std::pair<Extents, Extents>{{1, 1, 1}, {1, 1, 1}},
                                     {{3, 2, 2}, {4, 3, 2}},
                                     {{2, 1, 3}, {33, 1, 1}},
@@ -122,7 +124,7 @@ void check_chain(Atomic kind, int first, std::vector<std::pair<int, int>> old_an
   EXPECT_EQ(cell, last);
 }
 
-TEST_P(Conformance, AtomicsOfEveryKindInGlobalAndSharedMemory) {
+TEST_P(BlockConformance, AtomicsOfEveryKindInGlobalAndSharedMemory) {
   constexpr int kThreads = 64;
   for (Atomic kind : {Atomic::kAdd, Atomic::kMax, Atomic::kMin, Atomic::kOr, Atomic::kAnd,
                       Atomic::kExch, Atomic::kCas}) {
@@ -147,7 +149,7 @@ TEST_P(Conformance, AtomicsOfEveryKindInGlobalAndSharedMemory) {
   }
 }
 
-TEST_P(Conformance, AtomicAddOfFloats) {
+TEST_P(BlockConformance, AtomicAddOfFloats) {
   for (bool in_shared : {false, true}) {
     const std::size_t n = in_shared ? 48 : 96;
     Shared<float> cell(1), operand(n), old(n);
@@ -161,7 +163,7 @@ TEST_P(Conformance, AtomicAddOfFloats) {
   }
 }
 
-TEST_P(Conformance, ThreadfencePublishesToTheLastBlock) {
+TEST_P(BlockConformance, ThreadfencePublishesToTheLastBlock) {
   Shared<int> partial(8), sum(1);
   Shared<unsigned> arrived(1);
   partial.fill(0);
@@ -172,7 +174,7 @@ TEST_P(Conformance, ThreadfencePublishesToTheLastBlock) {
   EXPECT_EQ(sum[0], 36);
 }
 
-TEST_P(Conformance, SharedArraysAreApart) {
+TEST_P(BlockConformance, SharedArraysAreApart) {
   for (int words : {1, 33, 12288, 40000}) {
     Shared<int> out(1);
     out[0] = 0;
@@ -182,7 +184,7 @@ TEST_P(Conformance, SharedArraysAreApart) {
   }
 }
 
-TEST_P(Conformance, ConstantsReachTheKernel) {
+TEST_P(BlockConformance, ConstantsReachTheKernel) {
   Shared<int> out(4);
   for (int base : {10, 20}) {
     const int values[4] = {base, base + 1, base + 2, base + 3};

@@ -10,7 +10,9 @@
 namespace octavo::simt::conformance {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Data, Conformance, ::testing::ValuesIn(schedules_under_test()),
+class DataConformance : public Conformance {};
+
+INSTANTIATE_TEST_SUITE_P(Schedules, DataConformance, ::testing::ValuesIn(schedules_under_test()),
                          name_of_schedule);
 
 std::uint16_t encode(Number type, float x) {
@@ -34,7 +36,7 @@ Position position_of_c(int lane, int i) {
 }
 
 // Whole numbers below 2^24 in every partial sum: any order of summation gives the same floats.
-TEST_P(Conformance, MmaMultipliesInPtxFragmentLayout) {
+TEST_P(DataConformance, MmaMultipliesInPtxFragmentLayout) {
   for (Number type : {Number::kBf16, Number::kHalf}) {
     float a[16][16], b[16][8], c[16][8];
     for (int i = 0; i < 16; ++i) {
@@ -77,7 +79,7 @@ TEST_P(Conformance, MmaMultipliesInPtxFragmentLayout) {
   }
 }
 
-TEST_P(Conformance, LdmatrixHandsOutRowsOrColumns) {
+TEST_P(DataConformance, LdmatrixHandsOutRowsOrColumns) {
   for (int count : {1, 2, 4}) {
     for (bool transposed : {false, true}) {
       Shared<std::uint16_t> matrices(static_cast<std::size_t>(count) * 64);
@@ -103,7 +105,7 @@ TEST_P(Conformance, LdmatrixHandsOutRowsOrColumns) {
   }
 }
 
-TEST_P(Conformance, CpAsyncCopiesTheBytesAndZeroesTheRest) {
+TEST_P(DataConformance, CpAsyncCopiesTheBytesAndZeroesTheRest) {
   for (int shift = 0; shift < 17; ++shift) {
     Shared<int> bytes(32);
     Shared<unsigned char> in(512), out(512);
@@ -119,7 +121,7 @@ TEST_P(Conformance, CpAsyncCopiesTheBytesAndZeroesTheRest) {
   }
 }
 
-TEST_P(Conformance, CpAsyncWaitCompletesTheOldestGroups) {
+TEST_P(DataConformance, CpAsyncWaitCompletesTheOldestGroups) {
   Shared<unsigned char> in(1536), out(1536);
   for (std::size_t i = 0; i < 1536; ++i) in[i] = static_cast<unsigned char>(i * 7 % 251);
   out.fill(255);
@@ -128,7 +130,7 @@ TEST_P(Conformance, CpAsyncWaitCompletesTheOldestGroups) {
   for (std::size_t i = 0; i < 1536; ++i) ASSERT_EQ(out[i], in[i]) << i;
 }
 
-TEST_P(Conformance, PacksMoveEveryWidth) {
+TEST_P(DataConformance, PacksMoveEveryWidth) {
   for (int width : {4, 8, 16}) {
     for (int element : {2, 4}) {
       constexpr int kBytes = 1024;
@@ -184,7 +186,7 @@ std::uint32_t model(Bits kind, std::uint32_t a, std::uint32_t b) {
   return static_cast<std::uint32_t>(r);
 }
 
-TEST_P(Conformance, BitIntrinsics) {
+TEST_P(DataConformance, BitIntrinsics) {
   constexpr int kN = 400;
   Shared<std::uint32_t> a(kN), b(kN), out(kN);
   for (Bits kind : {Bits::kPopc, Bits::kFfs, Bits::kClz, Bits::kBrev, Bits::kFloatToInt,
@@ -225,7 +227,7 @@ double value_of(const Format& f, std::uint32_t bits) {
          (field == 0 ? std::ldexp(fraction, 1 - f.bias) : std::ldexp(1 + fraction, field - f.bias));
 }
 
-TEST_P(Conformance, EveryBitPatternDecodes) {
+TEST_P(DataConformance, EveryBitPatternDecodes) {
   for (const Format& f : kFormats) {
     const int n = 1 << (1 + f.exponent_bits + f.mantissa_bits);
     Shared<std::uint32_t> in(static_cast<std::size_t>(n));
@@ -244,7 +246,7 @@ TEST_P(Conformance, EveryBitPatternDecodes) {
 
 // Among the finite values of the format, none is nearer, and of two equally near the even pattern
 // is taken.
-TEST_P(Conformance, NumbersRoundToNearestEven) {
+TEST_P(DataConformance, NumbersRoundToNearestEven) {
   for (const Format& f : kFormats) {
     constexpr int kN = 4000;
     Shared<float> in(kN), decoded(kN);

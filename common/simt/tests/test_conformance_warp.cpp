@@ -8,7 +8,9 @@
 namespace octavo::simt::conformance {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Warp, Conformance, ::testing::ValuesIn(schedules_under_test()),
+class WarpConformance : public Conformance {};
+
+INSTANTIATE_TEST_SUITE_P(Schedules, WarpConformance, ::testing::ValuesIn(schedules_under_test()),
                          name_of_schedule);
 
 constexpr std::uint32_t kUntouched = 0xdeadbeef;
@@ -79,7 +81,7 @@ void check_shuffle(Shuffle kind, std::uint32_t mask, int width, const std::vecto
   }
 }
 
-TEST_P(Conformance, ShuffleOfEveryKindWidthAndMask) {
+TEST_P(WarpConformance, ShuffleOfEveryKindWidthAndMask) {
   for (Shuffle kind : {Shuffle::kIndex, Shuffle::kUp, Shuffle::kDown, Shuffle::kXor}) {
     for (int width : {1, 2, 4, 8, 16, 32}) {
       for (int operand = 0; operand < 32; operand += 3) {
@@ -97,7 +99,7 @@ TEST_P(Conformance, ShuffleOfEveryKindWidthAndMask) {
   }
 }
 
-TEST_P(Conformance, VotesOfEveryMask) {
+TEST_P(WarpConformance, VotesOfEveryMask) {
   for (std::uint32_t mask : kMasks) {
     for (std::uint32_t set : {0u, 0xffffffffu, mask, ~mask, 0x00ff00ffu, 1u, 0x80000000u}) {
       Shared<int> predicate(32);
@@ -147,7 +149,7 @@ void check_reduce(std::uint32_t mask, const std::vector<std::uint32_t>& bits) {
   }
 }
 
-TEST_P(Conformance, ReductionsOfIntegersWrapAndRespectTheSign) {
+TEST_P(WarpConformance, ReductionsOfIntegersWrapAndRespectTheSign) {
   for (std::uint32_t mask : kMasks) {
     std::vector<std::uint32_t> bits;
     for (std::uint64_t l = 0; l < 32; ++l) bits.push_back(random(40, l));
@@ -180,7 +182,7 @@ void check_match(std::uint32_t mask, int distinct) {
   }
 }
 
-TEST_P(Conformance, MatchFindsTheLanesOfEqualBits) {
+TEST_P(WarpConformance, MatchFindsTheLanesOfEqualBits) {
   for (std::uint32_t mask : kMasks) {
     for (int distinct : {1, 2, 5, 32}) {
       check_match<std::uint32_t>(mask, distinct);
@@ -189,7 +191,7 @@ TEST_P(Conformance, MatchFindsTheLanesOfEqualBits) {
   }
 }
 
-TEST_P(Conformance, SyncwarpOrdersSharedMemory) {
+TEST_P(WarpConformance, SyncwarpOrdersSharedMemory) {
   Shared<int> in(32), out(32);
   for (int l = 0; l < 32; ++l) in[static_cast<std::size_t>(l)] = 3 * l;
   kernels::reverse(in.data(), out.data());
@@ -197,7 +199,7 @@ TEST_P(Conformance, SyncwarpOrdersSharedMemory) {
   for (std::size_t l = 0; l < 32; ++l) EXPECT_EQ(out[l], in[31 - l]);
 }
 
-TEST_P(Conformance, TilesOfEverySizeStayAmongThemselves) {
+TEST_P(WarpConformance, TilesOfEverySizeStayAmongThemselves) {
   Shared<int> in(32), out(32 * 4);
   for (std::uint64_t l = 0; l < 32; ++l) in[l] = static_cast<int>(random(50, l) % 9);
   for (int n : {1, 2, 4, 8, 16, 32}) {
