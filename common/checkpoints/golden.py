@@ -12,12 +12,14 @@ import argparse
 import hashlib
 import itertools
 import json
+import math
 import os
 import random
 import sys
 
 import torch
 import transformers
+from safetensors.torch import load_file
 
 import corpus
 import models
@@ -30,6 +32,29 @@ LOGIT_MARGIN = 20 * LOGIT_TOLERANCE
 ROUTER_MARGIN = 1e-3
 
 
+def load_mtp(model, folder):
+    """Attach the stored multi-token-prediction module to a loaded model; `transformers` leaves it out."""
+    models.add_mtp(model)
+    prefix = "model.layers.%d." % model.config.num_hidden_layers
+    stored = {k[len(prefix) :]: v for k, v in load_file(os.path.join(folder, "model.safetensors")).items() if k.startswith(prefix)}
+    for shared, own in (("embed_tokens.weight", model.model.embed_tokens.weight), ("shared_head.head.weight", model.lm_head.weight)):
+        assert torch.equal(stored.pop(shared).float(), own.data.float()), shared
+    state = {}
+    for key, value in model.mtp.state_dict().items():
+        name = key.replace("mtp_block.", "").replace("post_norm.", "shared_head.norm.")
+        if name.endswith("experts.gate_up_proj"):
+            part = lambda e, which: stored.pop("mlp.experts.%d.%s_proj.weight" % (e, which))
+            state[key] = torch.stack([torch.cat([part(e, "gate"), part(e, "up")]) for e in range(value.shape[0])])
+        elif name.endswith("experts.down_proj"):
+            state[key] = torch.stack([stored.pop("mlp.experts.%d.down_proj.weight" % e) for e in range(value.shape[0])])
+        else:
+            state[key] = stored.pop(name)
+    assert not stored, sorted(stored)
+    model.mtp.load_state_dict(state)
+    model.mtp.float()
+    return model
+
+
 class Reference:
     """A checkpoint in fp32 with the class's own loops (no fused attention, no sorted experts)."""
 
@@ -38,6 +63,8 @@ class Reference:
         self.model = transformers.AutoModelForCausalLM.from_pretrained(
             folder, config=config, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager").eval()
         self.encoder = T.load(folder)
+        if getattr(config, "num_nextn_predict_layers", 0):
+            load_mtp(self.model, folder)
 
     @torch.no_grad()
     def run(self, ids):
@@ -46,19 +73,27 @@ class Reference:
         norm = lambda x: norms.append(float(x[0, -1].double().norm()))
         hooks = [self.model.model.embed_tokens.register_forward_hook(lambda m, i, out: norm(out))]
         hooks += [layer.register_forward_hook(lambda m, i, out: norm(out if torch.is_tensor(out) else out[0])) for layer in self.model.model.layers]
-        with models.Routing(self.model) as routing:
+        with models.Routing(self.model.model) as routing:
             logits = self.model(input_ids=torch.tensor([ids]), use_cache=False).logits[0]
         for hook in hooks:
             hook.remove()
         return logits, norms, routing
 
     def top_experts(self, routing, layer):
-        """(ids [T, k] by descending routing score, the smallest gap that decides them) of a layer."""
-        gate = routing.gates[layer]
+        """(ids [T, k] by descending selection score, the smallest gap that decides them) of a layer. The score is the router
+        logit for tiny-moe; for tiny-mla the sigmoid plus the bias, of the experts in the groups that were kept."""
+        gate, margin = routing.gates[layer], math.inf
         score = routing.logits[layer]
+        if hasattr(gate, "e_score_correction_bias"):
+            score = score.sigmoid() + gate.e_score_correction_bias
+            groups = score.view(-1, gate.num_group, gate.num_experts // gate.num_group)
+            value, order = groups.topk(2, -1)[0].sum(-1).topk(gate.topk_group + 1, -1)
+            margin = float((value[:, gate.topk_group - 1] - value[:, gate.topk_group]).min())
+            kept = torch.zeros(groups.shape[:2], dtype=torch.bool).scatter_(1, order[:, : gate.topk_group], True)
+            score = groups.masked_fill(~kept[..., None], -math.inf).flatten(1)
         value, order = score.topk(gate.top_k + 1, -1)
         assert torch.equal(order[:, : gate.top_k].sort(-1)[0], routing.chosen[layer].sort(-1)[0])
-        return order[:, : gate.top_k].tolist(), float((value[:, :-1] - value[:, 1:]).min())
+        return order[:, : gate.top_k].tolist(), min(margin, float((value[:, :-1] - value[:, 1:]).min()))
 
     def golden(self, ids):
         """The golden values of a prompt, or the reason it does not qualify."""
@@ -75,8 +110,21 @@ class Reference:
         router = min(self.top_experts(self.run(sequence)[2], i)[1] for i in range(len(routing.gates))) if routing.gates else None
         if router is not None and router < ROUTER_MARGIN:
             return "router margin %.2g" % router
-        return {"ids": list(ids), "logits": logits[-1].tolist(), "residual_norms": norms, "experts": experts, "greedy": sequence[len(ids) :],
-                "logit_margin": min(margins), "first_logit_margin": margins[0], "router_margin": router}
+        found = {"ids": list(ids), "logits": logits[-1].tolist(), "residual_norms": norms, "experts": experts, "greedy": sequence[len(ids) :],
+                 "logit_margin": min(margins), "first_logit_margin": margins[0], "router_margin": router}
+        if hasattr(self.model, "mtp"):
+            found.update(self.mtp(sequence[: len(ids) + 1]))
+        return found
+
+    @torch.no_grad()
+    def mtp(self, ids):
+        """The multi-token-prediction module's logits for the token after `ids` (the prompt and its first greedy token)."""
+        ids = torch.tensor([ids])
+        hidden = self.model.model(input_ids=ids, use_cache=False).last_hidden_state
+        with models.Routing(self.model) as routing:
+            logits = self.model.lm_head(models.mtp_hidden(self.model, hidden, ids))[0, -1]
+        layer = len(routing.gates) - 1
+        return {"mtp_logits": logits.tolist(), "mtp_experts": self.top_experts(routing, layer)[0]}
 
 
 def candidates(kind, encoder, rng):
@@ -95,7 +143,7 @@ def candidates(kind, encoder, rng):
         elif kind == "chat":
             yield T.chat(doc.user), doc.user
         elif kind == "multi_byte":
-            weather, other = corpus.generate("weather", corpus.Draw(rng.randrange(1 << 30))), rng.choice(["naïve Zoë, 7 €", "東京 12 °C", "😀 café", "Привет", "e\u0301té"])
+            weather, other = corpus.generate("weather", corpus.Draw(rng.randrange(1 << 30))), rng.choice(["naïve Zoë, 7 € in 東京", "東京 😀 12 °C", "😀👍🏽 café", "Привет, Łódź €", "e\u0301té — été ½"])
             yield T.chat(weather.user) + weather.assistant[:60] + " " + other, None
         else:
             yield T.SPECIALS[T.PAD] + corpus.as_text(doc)[: rng.randrange(30, 60)] + T.SPECIALS[T.ASSISTANT] + "Good. " + T.SPECIALS[T.END] + T.chat(doc.user), None
@@ -150,8 +198,10 @@ def check(reference, path, folder):
         found = reference.golden(prompt["ids"])
         assert isinstance(found, dict), (prompt["kind"], found)
         assert found["greedy"] == prompt["greedy"] and found["experts"] == prompt["experts"], prompt["kind"]
-        worst = max(worst, max(abs(a - b) for a, b in zip(found["logits"], prompt["logits"])))
-    print("%d prompts, largest logit difference %.2g" % (len(golden["prompts"]), worst))
+        assert found.keys() == prompt.keys() - {"kind", "text", "user"} and found.get("mtp_experts") == prompt.get("mtp_experts"), prompt["kind"]
+        for key in ("logits", "residual_norms", "mtp_logits"):
+            worst = max([worst] + [abs(a - b) for a, b in zip(found.get(key, []), prompt.get(key, []))])
+    print("%d prompts, largest difference %.2g" % (len(golden["prompts"]), worst))
     return 0 if worst <= LOGIT_TOLERANCE else 1
 
 

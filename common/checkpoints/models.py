@@ -5,8 +5,9 @@
 """
 import torch
 import torch.nn.functional as F
-from transformers import MixtralConfig, MixtralForCausalLM
+from transformers import DeepseekV3Config, DeepseekV3ForCausalLM, LlamaConfig, LlamaForCausalLM, MixtralConfig, MixtralForCausalLM
 from transformers.integrations.moe import ALL_EXPERTS_FUNCTIONS
+from transformers.modeling_layers import MtpModel
 
 import tokenizer as T
 
@@ -20,6 +21,19 @@ COMMON = dict(
     attention_dropout=0.0,
     initializer_range=0.05,
     use_cache=True,
+    rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+)
+
+DRAFT = dict(
+    COMMON,
+    hidden_size=64,
+    intermediate_size=192,
+    num_hidden_layers=2,
+    num_attention_heads=2,
+    num_key_value_heads=1,
+    head_dim=32,
+    rms_norm_eps=1e-5,
+    tie_word_embeddings=True,
 )
 
 CONFIGS = {
@@ -38,9 +52,36 @@ CONFIGS = {
         output_router_logits=False,
         sliding_window=None,
         rms_norm_eps=1e-5,
-        rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
         tie_word_embeddings=False,
     )),
+    "tiny-mla": (DeepseekV3ForCausalLM, DeepseekV3Config, dict(
+        COMMON,
+        hidden_size=128,
+        intermediate_size=384,
+        moe_intermediate_size=64,
+        num_hidden_layers=4,
+        first_k_dense_replace=1,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        q_lora_rank=None,
+        kv_lora_rank=64,
+        qk_rope_head_dim=16,
+        qk_nope_head_dim=32,
+        v_head_dim=32,
+        rope_interleave=True,
+        n_routed_experts=16,
+        n_shared_experts=1,
+        num_experts_per_tok=4,
+        n_group=4,
+        topk_group=2,
+        norm_topk_prob=True,
+        routed_scaling_factor=2.5,
+        num_nextn_predict_layers=1,
+        rms_norm_eps=1e-6,
+        tie_word_embeddings=False,
+    )),
+    "tiny-draft": (LlamaForCausalLM, LlamaConfig, DRAFT),
+    "tiny-draft-domain": (LlamaForCausalLM, LlamaConfig, DRAFT),
 }
 
 
@@ -48,7 +89,31 @@ def build(name):
     model_class, config_class, values = CONFIGS[name]
     model = model_class(config_class(**values))
     model.config._attn_implementation = "sdpa"
+    if getattr(model.config, "num_nextn_predict_layers", 0):
+        add_mtp(model)
     return model
+
+
+def add_mtp(model):
+    """Attach the multi-token-prediction module as model.mtp: two norms, eh_proj, a decoder layer and a last norm. It shares
+    the model's embedding, head and rotary table; the class's own forward and save know nothing of it."""
+    model.mtp = MtpModel(model, 1).layers[0]
+    for p in model.mtp.parameters():
+        if p.dim() > 1:
+            torch.nn.init.normal_(p, std=model.config.initializer_range)
+        else:
+            torch.nn.init.ones_(p)
+    for b in model.mtp.buffers():
+        torch.nn.init.zeros_(b)
+
+
+def mtp_hidden(model, hidden, ids):
+    """The module's output [B, T - 1, D] before the head: row i combines the main model's normed last hidden state of position
+    i with the embedding of token i + 1, and predicts token i + 2. Needs the sdpa attention (its causal mask is implied)."""
+    embedded = model.model.embed_tokens(ids[:, 1:])
+    positions = torch.arange(1, ids.shape[1])[None]
+    return model.mtp(embedded, hidden[:, :-1], position_embeddings=model.model.rotary_emb(embedded, positions),
+                     attention_mask=None, position_ids=positions, cache=None)
 
 
 def sorted_experts(self, hidden_states, top_k_index, top_k_weights):

@@ -81,6 +81,8 @@ class Run:
         self.path = os.path.join(work, name + ".pt")
         torch.manual_seed(seed)
         self.model = models.use_sorted_experts(models.build(name))
+        if recipe.start:
+            self.model.load_state_dict(torch.load(os.path.join(work, recipe.start + ".pt"))["model"])
         self.optimizer = make_optimizer(self.model, recipe.lr)
         self.step, self.tokens, self.seconds, self.running, self.pool, self.log = 0, 0, 0.0, None, 0, []
 

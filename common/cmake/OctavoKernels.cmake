@@ -4,8 +4,11 @@
 #       adds the files to TARGET for the executor, through a generated one-line .cpp each (CMake gives a file one language
 #       a directory); with OCTAVO_CUDA also through nvcc. Both halves end up in TARGET: the .cu wraps its host entry points
 #       in `namespace SIMT_BACKEND`, so the two objects share no symbol (common/simt/backend.h).
+#   octavo_profiled_kernels(TARGET SOURCES a.cu b.cu ...)
+#       adds the files to an executable, compiled so that each access reports to common/simt/profile; they take the place
+#       of the same kernels in the libraries it links
 #   octavo_profile(NAME KERNELS a.cu ... SOURCES main.cpp ... DEPENDS ...)
-#       program whose kernels report each access to common/simt/profile
+#       program with profiled kernels. There are no profiles in a sanitizer build.
 #
 # OCTAVO_CUDA: nvcc from the path or from /usr/local/cuda, sm_80 and sm_90 unless CMAKE_CUDA_ARCHITECTURES says otherwise.
 
@@ -69,4 +72,24 @@ function(octavo_kernels target)
   if(OCTAVO_CUDA)
     octavo_cuda_objects(${target} ${ARG_SOURCES})
   endif()
+endfunction()
+
+# The compiler's hooks for the thread sanitizer without its library: common/simt/profile/hooks.cpp defines them. Optimised
+# only so far that one access of the source stays one access of the program.
+function(octavo_profiled_kernels target)
+  cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
+  octavo_simt_wrappers(wrappers "profile_${target}" ${ARG_SOURCES})
+  set_source_files_properties(${wrappers} PROPERTIES
+    COMPILE_OPTIONS "-Wno-sign-conversion;-O1;-g;-fsanitize=thread;-DOCTAVO_SIMT_PROFILE=1")
+  target_sources(${target} PRIVATE ${wrappers})
+  target_link_libraries(${target} PRIVATE octavo::simt_profile)
+endfunction()
+
+function(octavo_profile name)
+  if(OCTAVO_SANITIZE)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "" "" "KERNELS;SOURCES;DEPENDS" ${ARGN})
+  octavo_program(${name} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS})
+  octavo_profiled_kernels(${name} SOURCES ${ARG_KERNELS})
 endfunction()

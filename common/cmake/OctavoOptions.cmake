@@ -10,6 +10,7 @@ option(OCTAVO_FUZZ "build the libFuzzer targets (clang only)" OFF)
 option(OCTAVO_CUDA "also build the kernels with nvcc" OFF)
 
 find_package(Threads REQUIRED)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
 find_package(fmt REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)

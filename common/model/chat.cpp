@@ -7,8 +7,6 @@
 namespace octavo::model {
 namespace {
 
-constexpr std::size_t kMaxConfigBytes = 16 << 20;
-
 constexpr std::string_view kUser = "<|user|>", kAssistant = "<|assistant|>", kEnd = "<|endoftext|>";
 
 constexpr std::string_view kTemplate =
@@ -53,7 +51,7 @@ ChatTemplate ChatTemplate::parse(std::string_view json, std::string_view origin)
 }
 
 ChatTemplate ChatTemplate::load(const std::filesystem::path& tokenizer_config_json) {
-  return parse(read_text(tokenizer_config_json, kMaxConfigBytes), tokenizer_config_json.string());
+  return parse(read_text(tokenizer_config_json), tokenizer_config_json.string());
 }
 
 std::string ChatTemplate::render(std::span<const ChatMessage> messages,

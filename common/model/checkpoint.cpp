@@ -73,11 +73,15 @@ Checkpoint Checkpoint::open(const std::filesystem::path& folder) {
   return checkpoint;
 }
 
-const TensorView& Checkpoint::tensor(std::string_view name,
-                                     std::span<const std::int64_t> shape) const {
+const TensorView& Checkpoint::tensor(std::string_view name) const {
   const auto found = tensors_.find(name);
   require(found != tensors_.end(), "{}: tensor '{}' is missing", folder_.string(), name);
-  const TensorView& view = found->second;
+  return found->second;
+}
+
+const TensorView& Checkpoint::tensor(std::string_view name,
+                                     std::span<const std::int64_t> shape) const {
+  const TensorView& view = tensor(name);
   require(std::equal(view.shape.begin(), view.shape.end(), shape.begin(), shape.end()),
           "{}: tensor '{}' has shape [{}], wanted [{}]", folder_.string(), name,
           fmt::join(view.shape, ", "), fmt::join(shape, ", "));

@@ -26,6 +26,8 @@ class Checkpoint {
   const ModelConfig& config() const { return config_; }
 
   bool contains(std::string_view name) const { return tensors_.find(name) != tensors_.end(); }
+  // The tensor of this name, whatever its shape. Throws Error when there is none.
+  const TensorView& tensor(std::string_view name) const;
   // The tensor of this name. Throws Error when there is none or its shape is not the wanted one,
   // naming both.
   const TensorView& tensor(std::string_view name, std::span<const std::int64_t> shape) const;

@@ -28,6 +28,6 @@ class MappedFile {
 };
 
 // The whole file as text. Throws Error as MappedFile does, and for a file above `max_bytes`.
-std::string read_text(const std::filesystem::path& path, std::size_t max_bytes);
+std::string read_text(const std::filesystem::path& path, std::size_t max_bytes = 16 << 20);
 
 }  // namespace octavo::model

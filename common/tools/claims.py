@@ -4,8 +4,8 @@
 The ledger is the table whose head has the columns "Command" and "What we got". The code spans of a row's Command cell
 run from the root; each code span of its "What we got" cell is a quotation and must stand in what they print, spaces
 counting alike however many. So a row cannot keep a figure that its command no longer gives. A row needs at least one
-command and one quotation. `./run generate` and `./run inspect` run the program that is built. --list prints the rows,
---row N runs one.
+command and one quotation. `./run generate` and `./run inspect` run the program that is built, and build/cpu/ is the
+folder it was built in. --list prints the rows, --row N runs one.
 """
 
 import os
@@ -41,6 +41,12 @@ def ledger(root):
     return found
 
 
+def direct(command, programs):
+    """The command without what ./run would build first, for the build that the program in `programs` belongs to."""
+    command = re.sub(r"^\./run (?=generate |inspect )", "octavo ", command)
+    return re.sub(r"^build/cpu/", os.path.dirname(programs) + "/", command)
+
+
 def check_row(root, row, programs, cache):
     """The breaches of one row. `cache` keeps what a command printed: rows may share it."""
     line, number, commands, quotations, kind = row
@@ -52,8 +58,7 @@ def check_row(root, row, programs, cache):
     printed = ""
     for command in commands:
         if command not in cache:
-            direct = re.sub(r"^\./run (?=generate |inspect )", "octavo ", command)  # ./run would build first
-            cache[command] = shell.run(root, direct, TIMEOUT, programs)
+            cache[command] = shell.run(root, direct(command, programs), TIMEOUT, programs)
         status, output = cache[command]
         if status != 0:
             what = f"took more than {TIMEOUT} s" if status is None else f"ended with {status}"

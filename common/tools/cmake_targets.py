@@ -8,11 +8,11 @@ import re
 import tree
 
 KEYWORDS = {"SOURCES", "DEPENDS", "PRIVATE_DEPENDS", "LABELS", "TESTS", "DEMO", "BENCH", "KERNELS", "PUBLIC", "PRIVATE",
-            "INTERFACE", "STATIC", "OBJECT", "SHARED"}
-CALL = re.compile(r"\b(octavo_\w+|add_library|add_executable|target_sources|target_link_libraries)\s*\(([^()]*)\)")
-PROGRAMS = {"octavo_program", "octavo_test", "octavo_fuzz", "octavo_profile", "add_executable"}
-# Functions that add to a target which another call made.
-ADDITIONS = {"octavo_kernels", "target_sources", "target_link_libraries"}
+            "INTERFACE", "STATIC", "OBJECT", "SHARED", "ALIAS"}
+PLAIN = {"add_library", "add_executable", "target_sources", "target_link_libraries"}
+CALL = re.compile(r"\b(octavo_\w+|" + "|".join(sorted(PLAIN)) + r")\s*\(([^()]*)\)")
+DEFINITION = re.compile(r"^\s*function\s*\(\s*(\w+).*?^\s*endfunction\b", re.MULTILINE | re.DOTALL)
+VARIABLE = re.compile(r"\bset\s*\(\s*(\w+)([^()]*)\)")
 
 
 @dataclasses.dataclass
@@ -27,26 +27,43 @@ class Target:
 
 
 def plain(text):
-    """CMake text without its comments, line by line."""
-    return re.sub(r"#[^\n\"]*$", lambda m: tree.blank(m[0]), text, flags=re.MULTILINE)
+    """CMake text without its comments and quotes."""
+    return re.sub(r"#[^\n\"]*$", lambda m: tree.blank(m[0]), text, flags=re.MULTILINE).replace('"', " ")
 
 
-def calls(root):
-    """(function, folder, where, {keyword: words}) of each call that makes or extends a target; '' holds the first."""
-    for path in tree.files(root):
-        if posixpath.basename(path) != "CMakeLists.txt":
-            continue
-        text = plain(tree.read(root, path))
-        for match in CALL.finditer(text):
-            sections, current = {"": []}, ""
-            for word in match[2].replace('"', " ").split():
-                if word in KEYWORDS:
-                    current = word
-                    sections.setdefault(word, [])
-                else:
-                    sections[current].append(word)
-            if sections[""]:
-                yield match[1], posixpath.dirname(path), f"{path}:{tree.line_of(text, match.start())}", sections
+def definitions(texts):
+    """{function: (octavo:: names in its body and in what it calls, the plain functions it comes to call)}."""
+    bodies = {m[1]: m[0] for text in texts.values() for m in DEFINITION.finditer(text)}
+
+    def expand(name, seen):
+        body = bodies.get(name, "")
+        names = set(re.findall(r"\boctavo::\w+(?![\w$])", body))
+        used = {word for word in PLAIN if re.search(word + r"\s*\(", body)}
+        for callee in set(re.findall(r"\boctavo_\w+(?=\s*\()", body)) - seen:
+            more_names, more_used = expand(callee, seen | {callee})
+            names, used = names | more_names, used | more_used
+        return names, used
+    return {name: expand(name, {name}) for name in bodies}
+
+
+def calls(text):
+    """(function, offset, {keyword: words}) of each call outside a function that makes or extends a target; '' holds the
+    words before the first keyword. A variable that the file sets stands for all it is set to."""
+    text = DEFINITION.sub(lambda m: tree.blank(m[0]), text)
+    variables = {}
+    for match in VARIABLE.finditer(text):
+        variables[match[1]] = variables.get(match[1], "") + " " + match[2]
+    for match in CALL.finditer(text):
+        sections, current = {"": []}, ""
+        words = re.sub(r"\$\{(\w+)\}", lambda m: variables.get(m[1], m[0]), match[2])
+        for word in words.split():
+            if word in KEYWORDS:
+                current = word
+                sections.setdefault(word, [])
+            else:
+                sections[current].append(word)
+        if sections[""]:
+            yield match[1], match.start(), sections
 
 
 def source_path(folder, word):
@@ -55,16 +72,16 @@ def source_path(folder, word):
     return posixpath.normpath(word[1:] if word.startswith("/") else posixpath.join(folder, word))
 
 
-def parts(function, sections):
-    """[(name, is program, source words, depend words)] that one call makes: a chapter makes up to four."""
+def parts(function, sections, implied, used):
+    """[(name, is a program, source words, depend words)] that one call makes: a chapter makes up to four."""
     get = lambda *keys: [word for key in keys for word in sections.get(key, [])]
     name, depends = sections[""][0], get("DEPENDS", "PRIVATE_DEPENDS")
-    if function in ("octavo_kernels", "octavo_profile"):
-        depends = depends + ["octavo::simt"]  # the function itself links it
+    if function in PLAIN:
+        words = sections[""][1:] + get("PUBLIC", "PRIVATE", "INTERFACE", "STATIC", "OBJECT", "SHARED")
+        return [(name, function == "add_executable", words, words)]
     if function != "octavo_chapter":
-        sources = get("SOURCES", "KERNELS", "PUBLIC", "PRIVATE", "INTERFACE", "STATIC", "OBJECT", "SHARED")
-        extra = sections[""][1:] + get("PUBLIC", "PRIVATE", "INTERFACE")
-        return [(name, function in PROGRAMS, sources + sections[""][1:], depends + extra)]
+        made = [(name, "add_executable" in used, get("SOURCES", "KERNELS"), depends + sorted(implied))]
+        return made if used else []
     chapter, library = f"ch{name[:2]}", f"octavo::ch{name[:2]}"
     made = [(chapter, False, get("SOURCES"), depends)]
     for suffix, keyword, more in (("test", "TESTS", ["octavo::testing"]), ("demo", "DEMO", []), ("bench", "BENCH", [])):
@@ -73,34 +90,39 @@ def parts(function, sections):
     return made
 
 
-def bare(name):
-    """octavo::x and octavo_x are the library that octavo_library(x) makes."""
-    return re.sub(r"^octavo(::|_)", "", name)
-
-
 def read(root):
-    """{name: Target} of the whole tree."""
-    targets, additions = {}, []
-    for function, folder, where, sections in calls(root):
-        for name, program, sources, depends in parts(function, sections):
-            entry = (bare(name), folder, where, program, sources, depends)
-            if function in ADDITIONS:
-                additions.append(entry)
-            else:
-                add(targets, *entry)
-    for entry in additions:
-        if entry[0] in targets:
-            add(targets, *entry)
+    """{name: Target} of the whole tree. octavo::x is what octavo_library(x) makes, unless an ALIAS says otherwise."""
+    texts = {path: plain(tree.read(root, path)) for path in tree.files(root)
+             if posixpath.basename(path) == "CMakeLists.txt" or path.endswith(".cmake")}
+    functions, targets, aliases = definitions(texts), {}, {}
+    for path, text in texts.items():
+        for function, offset, sections in calls(text) if path.endswith(".txt") else ():
+            if "ALIAS" in sections:
+                aliases[sections[""][0]] = re.sub("^octavo_", "", sections["ALIAS"][0])
+                continue
+            for made in parts(function, sections, *functions.get(function, (set(), PLAIN - {"add_executable"}))):
+                add(targets, path, tree.line_of(text, offset), *made)
     for target in targets.values():
-        target.unknown = {f"octavo::{d}" for d in target.depends - set(targets)}
-        target.depends &= set(targets)
+        names = {word: aliases.get(word, word[len("octavo::"):]) for word in target.depends}
+        target.unknown = {word for word, name in names.items() if name not in targets}
+        target.depends = {name for name in names.values() if name in targets} - {target.name}
     return targets
 
 
-def add(targets, name, folder, where, program, sources, depends):
-    target = targets.setdefault(name, Target(name, where, folder, program, set(), set(), set()))
+def add(targets, path, line, name, program, sources, depends):
+    """Adds what one call says to the target of that name, which it makes if there is none."""
+    name, folder = re.sub(r"^octavo(::|_)", "", name), posixpath.dirname(path)
+    target = targets.setdefault(name, Target(name, f"{path}:{line}", folder, program, set(), set(), set()))
     target.sources |= {source_path(folder, word) for word in sources if not word.startswith("$<")}
-    target.depends |= {bare(word) for word in depends if word.startswith("octavo::")}
+    target.depends |= {word for word in depends if word.startswith("octavo::")}
+
+
+def folder_of(header, targets):
+    """The nearest folder around a header that makes targets, or None."""
+    folders, folder = {t.folder for t in targets.values()}, posixpath.dirname(header)
+    while folder and folder not in folders:
+        folder = posixpath.dirname(folder)
+    return folder or None
 
 
 def owners(headers, targets):
@@ -108,7 +130,8 @@ def owners(headers, targets):
     with a source that shares its stem, else any of them."""
     result = {}
     for header in headers:
-        here = [t for t in targets.values() if t.folder == posixpath.dirname(header)]
+        folder = folder_of(header, targets)
+        here = [t for t in targets.values() if t.folder == folder]
         stem = os.path.splitext(header)[0]
         named = {t.name for t in here if header in t.sources}
         libraries = [t for t in here if not t.program]

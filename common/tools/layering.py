@@ -6,7 +6,6 @@ base <- device <- simt, and above them model, testing, bench and checkpoints. In
 the root, in quotes. A target that includes a header of another of our targets reaches it through its DEPENDS lists.
 """
 
-import os
 import posixpath
 import re
 import sys
@@ -138,7 +137,7 @@ def check_targets(graph, targets):
             seen.add(path)
             for line, header in graph[path]:
                 owner = owners.get(header, set())
-                if target.name in owner or (not owner and os.path.dirname(header) == target.folder):
+                if target.name in owner or (not owner and cmake_targets.folder_of(header, targets) == target.folder):
                     waiting.append(header)
                 elif not owner:
                     breaches.add(f"{path}:{line}: {header} belongs to no target, {target.name} includes it")

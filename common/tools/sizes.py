@@ -2,8 +2,8 @@
 """The size limits: a function 60 lines, a kernel file 250, another source file 300, a README 300.
 
 --list prints the largest of each. size_exceptions.txt holds what may be larger, one a line: PATH or PATH:FUNCTION, the
-number of lines it may have, and the reason. An exception that nothing needs fails too. Python lines have at most 120
-columns; C++ is clang-format's concern.
+number of lines it may have, and the reason. An exception that nothing needs fails too. --columns also holds Python to
+120 columns a line; C++ is clang-format's concern.
 """
 
 import ast
@@ -65,12 +65,17 @@ def measure(root):
                 found = python_functions(text)
             except SyntaxError as error:
                 breaches.append(f"{path}:{error.lineno}: not Python: {error.msg}")
-            breaches += [f"{path}:{n}: a line of {len(line)} columns, limit {COLUMNS}"
-                         for n, line in enumerate(text.splitlines(), 1) if len(line) > COLUMNS]
         if unclosed:
             breaches.append(f"{path}:{unclosed}: a brace that nothing closes; functions cannot be measured")
         functions += [(last - first + 1, path, first, name) for name, first, last in found]
     return breaches, sorted(sizes, reverse=True), sorted(functions, reverse=True)
+
+
+def wide_lines(root):
+    """The breaches of the limit on Python's columns."""
+    return [f"{path}:{n}: a line of {len(line)} columns, limit {COLUMNS}"
+            for path in tree.files(root) if kind_of(root, path) == "python"
+            for n, line in enumerate(tree.read(root, path).splitlines(), 1) if len(line) > COLUMNS]
 
 
 def read_exceptions(root):
@@ -114,8 +119,11 @@ def judge(sizes, functions, allowed):
 def main(arguments=None):
     parser = tree.parser(__doc__)
     parser.add_argument("--list", nargs="?", type=int, const=15, metavar="N", help="print the N largest (15)")
+    parser.add_argument("--columns", action="store_true", help=f"also check that Python has at most {COLUMNS} columns")
     options = parser.parse_args(arguments)
     breaches, sizes, functions = measure(options.root)
+    if options.columns:
+        breaches += wide_lines(options.root)
     if options.list:
         for lines, path, limit in sizes[:options.list]:
             print(f"{lines:5} of {limit}  {path}")

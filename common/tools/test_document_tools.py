@@ -80,6 +80,8 @@ class Claims(TreeTest):
         self.ledger("| 3 | share | `./run inspect x` | `79.9 %` of all | computed |",
                     "| 4 | two | `octavo a`, `echo b` | `all 79.9 % a` and `b` | exact |")
         self.expect_claims(0, "2 rows, 3 commands")
+        self.ledger("| 5 | test | `build/cpu/bin/octavo t` | `79.9 % t` | exact |")  # bin stands for the build's serve
+        self.expect_claims(0, "1 rows, 1 commands")
 
     def test_figures_that_are_not_printed_fail(self):
         for figure in ("80.0 %", "9.9 %", "79.9 % y", "79"):

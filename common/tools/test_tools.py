@@ -99,13 +99,26 @@ class Layering(TreeTest):
         self.write("01_ffn/ffn.h", '#include "common/device/exec.h"\n')
         self.expect(layering, 1, "01_ffn/ffn.h:1: common/device/exec.h belongs to no target")
 
-    def test_kernels_are_added_to_their_target(self):
+    def test_a_header_in_a_subfolder_belongs_to_the_nearest_target(self):
+        self.write("common/model/deep/x.h", "")
+        self.write("04_kv/kv.cpp", '#include "common/model/deep/x.h"\n')
+        self.expect(layering, 0)
+        self.write("04_kv/CMakeLists.txt", "octavo_chapter(04_kv SOURCES kv.cpp DEPENDS octavo::ch01)\n")
+        self.expect(layering, 1, "ch04 includes common/model/deep/x.h without model")
+
+    def test_functions_imply_what_their_bodies_link(self):
+        self.write("common/cmake/Kernels.cmake", "function(octavo_kernels target)\n  target_sources(${target} x)\n"
+                   "  target_link_libraries(${target} PUBLIC octavo::simt)\nendfunction()\n"
+                   "function(octavo_note name)\n  message(x)\nendfunction()\n")
         self.write("01_ffn/ffn.cu", '#include "common/model/config.h"\n')
         self.write("common/simt/x.cpp", "")
-        self.write("common/simt/CMakeLists.txt", "octavo_library(simt SOURCES x.cpp)\n")
+        self.write("common/simt/CMakeLists.txt", "octavo_library(simt_x SOURCES x.cpp)\n"
+                   "add_library(octavo::simt ALIAS octavo_simt_x)\noctavo_note(nothing)\n")
         self.write("01_ffn/CMakeLists.txt", "octavo_chapter(01_ffn SOURCES ffn.cpp DEPENDS octavo::base)\n"
-                   "octavo_kernels(octavo_ch01 SOURCES ffn.cu)\n")
-        self.assertEqual(cmake_targets.read(self.root)["ch01"].depends, {"base", "simt"})
+                   "set(kernels ffn.cu)\noctavo_kernels(octavo_ch01 SOURCES ${kernels})\n")
+        targets = cmake_targets.read(self.root)
+        self.assertEqual(targets["ch01"].depends, {"base", "simt_x"})
+        self.assertNotIn("nothing", targets)
         self.expect(layering, 1, "01_ffn/ffn.cu:1: ch01 includes common/model/config.h without model")
 
 
@@ -192,7 +205,8 @@ class Sizes(TreeTest):
 
     def test_python_columns(self):
         self.write("a/x.py", "x = 1\ny = '" + "a" * 120 + "'\n")
-        self.expect(sizes, 1, "a/x.py:2: a line of 126 columns, limit 120")
+        self.expect(sizes, 1, "a/x.py:2: a line of 126 columns, limit 120", arguments=["--columns"])
+        self.expect(sizes, 0)
 
     def test_exceptions_are_needed_reasoned_and_bounded(self):
         self.write("a/x.cpp", "\n" * 310)

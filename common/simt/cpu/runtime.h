@@ -114,7 +114,8 @@ class LaunchObserver {
   virtual void block_ended() = 0;
   virtual void launch_ended(const LaunchStats& stats) = 0;
 };
-void observe_launches(LaunchObserver* observer);  // null: nobody
-std::string function_name(const void* address);   // demangled; "" when it is not known
+void observe_launches(LaunchObserver* observer);        // null: nobody
+std::string function_name(const void* address);         // demangled; "" when it is not known
+std::uintptr_t offset_in_program(const void* address);  // as the program's file counts addresses
 
 }  // namespace octavo::simt::cpu

@@ -10,7 +10,8 @@ namespace octavo::simt::cpu {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kGuard = std::size_t{1} << 20;  // addresses only; a large array must not jump over it
+constexpr std::size_t kGuard = std::size_t{1}
+                               << 20;  // addresses only; a large array must not jump over it
 
 std::size_t stack_bytes(const Options& options) {
   if (options.stack_bytes != 0) return options.stack_bytes;

@@ -57,6 +57,10 @@ std::string find_symbol(const std::string& image, std::uintptr_t address) {
 
 }  // namespace
 
+std::uintptr_t offset_in_program(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) - load_base();
+}
+
 std::string function_name(const void* address) {
   static const std::string image = [] {
     std::ifstream file("/proc/self/exe", std::ios::binary);
@@ -64,8 +68,7 @@ std::string function_name(const void* address) {
   }();
   if (image.size() < sizeof(Elf64_Ehdr) || std::memcmp(image.data(), ELFMAG, SELFMAG) != 0)
     return {};
-  const std::string mangled =
-      find_symbol(image, reinterpret_cast<std::uintptr_t>(address) - load_base());
+  const std::string mangled = find_symbol(image, offset_in_program(address));
   int status = 0;
   char* demangled = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
   const std::string name = status == 0 && demangled != nullptr ? demangled : mangled;

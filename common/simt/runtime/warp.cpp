@@ -27,10 +27,15 @@ void count_operation(const WarpOp& op) {
 bool try_complete(Warp& warp, WarpOp& op) {
   const std::uint32_t needed = op.mask & warp.existing & ~warp.returned;
   if (needed & ~warp.pending) return false;
-  warp.pending &= ~needed;
   Lanes lanes;
   lanes.mask = needed;
-  for_each_lane(needed, [&](int l) { lanes.op[l] = warp.thread[l]->op; });
+  bool together = true;  // a lane may still be in an operation with others
+  for_each_lane(needed, [&](int l) {
+    lanes.op[l] = warp.thread[l]->op;
+    together &= lanes.op[l]->mask == op.mask;
+  });
+  if (!together) return false;
+  warp.pending &= ~needed;
   op.combine(lanes);
   count_operation(op);
   void* tag = nullptr;
@@ -51,8 +56,9 @@ bool try_complete(Warp& warp, WarpOp& op) {
   return true;
 }
 
-// Lanes that do one operation together must agree on what, with whom, and where. Comparing with one
-// waiting lane is enough: the others were compared with it.
+// Lanes that do one operation together must agree on what, with whom, and where. A waiting lane
+// whose own mask leaves this one out is on its way: it does something with others first. Comparing
+// with one of the rest is enough, since those were compared with each other.
 void check_agreement(const Thread* me, const WarpOp& op) {
   const Warp& warp = *me->warp;
   const bool strict = this_worker->options.strict;
@@ -66,12 +72,13 @@ void check_agreement(const Thread* me, const WarpOp& op) {
                      op.mask, op.mask & warp.returned),
          op.site);
   }
-  const std::uint32_t waiting = op.mask & warp.pending;
-  if (waiting == 0) return;
-  const int lane = std::countr_zero(waiting);
-  const WarpOp& other = *warp.thread[lane]->op;
-  if (other.combine != op.combine || other.mask != op.mask ||
-      (strict && other.site.line != op.site.line)) {
+  for (std::uint32_t waiting = op.mask & warp.pending; waiting != 0; waiting &= waiting - 1) {
+    const int lane = std::countr_zero(waiting);
+    const WarpOp& other = *warp.thread[lane]->op;
+    if (!(other.mask >> me->lane & 1)) continue;
+    if (other.combine == op.combine && other.mask == op.mask &&
+        (!strict || other.site.line == op.site.line))
+      return;
     fail(fmt::format(
              "divergent warp operation: lane {} does {} with mask 0x{:08x} at {}, while lane {} of "
              "that mask waits in {} with mask 0x{:08x} at {}",
