@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #if !defined(__CUDACC__)
 #include <fmt/format.h>
@@ -22,10 +23,12 @@ std::string substitute(const char* format, const std::string* values, int count)
 }  // namespace detail
 
 #if defined(__CUDACC__)
-// nvcc 13 cannot read fmt 9, so a kernel file's host code gets this: each {} becomes the next value, no format specifiers.
+// nvcc 13 cannot read fmt 9, so a kernel file's host code gets this: each {} becomes the next
+// value, no format specifiers.
 namespace detail {
 inline std::string text_of(const std::string& value) { return value; }
 inline std::string text_of(const char* value) { return value; }
+inline std::string text_of(std::string_view value) { return std::string(value); }
 template <class T>
 std::string text_of(const T& value) {
   return std::to_string(value);

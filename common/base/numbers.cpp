@@ -38,7 +38,8 @@ half::operator float() const {
   const std::uint32_t exponent = (bits >> 10) & 0x1fu;
   const std::uint32_t mantissa = bits & 0x3ffu;
   if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
   const float value = static_cast<float>(mantissa) * 0x1p-24f;
   return sign ? -value : value;
 }

@@ -23,9 +23,9 @@ TEST(Bf16, EveryPatternSurvivesTheRoundTrip) {
 
 TEST(Bf16, RoundsToNearestTiesToEven) {
   EXPECT_EQ(bf16(1.0f).bits, 0x3f80);
-  EXPECT_EQ(bf16(1.0f + 0x1p-8f).bits, 0x3f80);              // half way: to the even neighbour below
-  EXPECT_EQ(bf16(1.0f + 0x1p-8f + 0x1p-20f).bits, 0x3f81);   // just above half way
-  EXPECT_EQ(bf16(1.0f + 3 * 0x1p-8f).bits, 0x3f82);          // half way: to the even neighbour above
+  EXPECT_EQ(bf16(1.0f + 0x1p-8f).bits, 0x3f80);             // half way: to the even neighbour below
+  EXPECT_EQ(bf16(1.0f + 0x1p-8f + 0x1p-20f).bits, 0x3f81);  // just above half way
+  EXPECT_EQ(bf16(1.0f + 3 * 0x1p-8f).bits, 0x3f82);         // half way: to the even neighbour above
   EXPECT_EQ(bf16(std::numeric_limits<float>::max()).bits, 0x7f80);  // rounds to infinity
 }
 
@@ -49,7 +49,8 @@ TEST(Half, KnownValuesAndEdges) {
   EXPECT_EQ(half(65519.99f).bits, 0x7bff);
   EXPECT_EQ(half(65520.0f).bits, 0x7c00);
   EXPECT_EQ(half(0x1p-24f).bits, 0x0001);
-  EXPECT_EQ(half(0x1p-25f).bits, 0x0000);          // half way to the smallest subnormal: to even, which is zero
+  EXPECT_EQ(half(0x1p-25f).bits,
+            0x0000);  // half way to the smallest subnormal: to even, which is zero
   EXPECT_EQ(half(0x1p-25f * 1.001f).bits, 0x0001);
   EXPECT_EQ(half(-0.0f).bits, 0x8000);
 }

@@ -33,7 +33,11 @@ TEST(ThreadPool, ManySmallJobsInARow) {
 
 TEST(ThreadPool, AnExceptionReachesTheCallerAndThePoolGoesOn) {
   ThreadPool pool(3);
-  EXPECT_THROW(pool.parallel_for(100, [](std::int64_t i) { if (i == 17) fail("index {}", i); }), Error);
+  EXPECT_THROW(pool.parallel_for(100,
+                                 [](std::int64_t i) {
+                                   if (i == 17) fail("index {}", i);
+                                 }),
+               Error);
   std::atomic<int> count{0};
   pool.parallel_for(10, [&](std::int64_t) { ++count; });
   EXPECT_EQ(count.load(), 10);

@@ -21,8 +21,8 @@
 namespace octavo {
 namespace {
 
-// A parked thread costs microseconds to wake; a layer of a small model is shorter than that. So a worker spins this long
-// for the next job of the same forward before it parks.
+// A parked thread costs microseconds to wake; a layer of a small model is shorter than that. So a
+// worker spins this long for the next job of the same forward before it parks.
 constexpr std::chrono::microseconds kSpin{50};
 
 thread_local bool inside_body = false;
@@ -145,7 +145,8 @@ int ThreadPool::default_size() {
   const std::string value(text);
   int threads = 0;
   const auto [end, status] = std::from_chars(value.data(), value.data() + value.size(), threads);
-  require(status == std::errc() && end == value.data() + value.size() && threads >= 1 && threads <= 1024,
+  require(status == std::errc() && end == value.data() + value.size() && threads >= 1 &&
+              threads <= 1024,
           "OCTAVO_THREADS is '{}', must be a whole number from 1 to 1024", value);
   return threads;
 }

@@ -1,6 +1,6 @@
 #pragma once
-// A small persistent thread pool. The engine splits rows, heads and experts over it, never the terms of one sum, so a
-// result does not depend on the number of threads.
+// A small persistent thread pool. The engine splits rows, heads and experts over it, never the
+// terms of one sum, so a result does not depend on the number of threads.
 
 #include <cstdint>
 #include <functional>
@@ -18,12 +18,13 @@ class ThreadPool {
 
   int size() const;
 
-  // Calls body(i) once for each i in [0, n), spread over the threads, and returns when all are done. The first exception
-  // a body throws is rethrown here; the remaining indices are then skipped. From inside a body it runs serially.
+  // Calls body(i) once for each i in [0, n), spread over the threads, and returns when all are
+  // done. The first exception a body throws is rethrown here; the remaining indices are then
+  // skipped. From inside a body it runs serially.
   void parallel_for(std::int64_t n, const std::function<void(std::int64_t)>& body);
 
-  // OCTAVO_THREADS, or else the number of physical cores this process may use. Throws Error when the variable is not a
-  // whole number from 1 to 1024.
+  // OCTAVO_THREADS, or else the number of physical cores this process may use. Throws Error when
+  // the variable is not a whole number from 1 to 1024.
   static int default_size();
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
-// Work: the least an operation must do. Every operation supplies it; benchmarks and cost models divide by it.
+// Work: the least an operation must do. Every operation supplies it; benchmarks and cost models
+// divide by it.
 
 namespace octavo {
 

@@ -60,6 +60,9 @@ function(octavo_cuda_objects target)
   target_compile_options(${target}_cuda PRIVATE
     -Werror=all-warnings -lineinfo "SHELL:-Xptxas -warn-spills" "SHELL:-Xptxas -Werror"
     -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror,-ffp-contract=off)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set_target_properties(${target}_cuda PROPERTIES  # keeps ptxas's report for common/tools/kernel_resources.py
+    CUDA_COMPILER_LAUNCHER "${Python3_EXECUTABLE};-B;${CMAKE_SOURCE_DIR}/common/tools/ptxas_log.py")
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_cuda>)
   target_link_libraries(${target} PUBLIC CUDA::cudart_static)
 endfunction()

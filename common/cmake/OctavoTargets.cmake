@@ -12,8 +12,10 @@ function(octavo_flags target)
     -Wall -Wextra -Wshadow -Wconversion -Werror -ffp-contract=off -march=${OCTAVO_MARCH})
   target_include_directories(${target} PUBLIC "${CMAKE_SOURCE_DIR}")
   if(OCTAVO_SANITIZE)
-    target_compile_options(${target} PUBLIC -fsanitize=${OCTAVO_SANITIZE} -fno-omit-frame-pointer
-      $<$<BOOL:$<FILTER:${OCTAVO_SANITIZE},INCLUDE,undefined>>:-fno-sanitize-recover=undefined>)
+    target_compile_options(${target} PUBLIC -fsanitize=${OCTAVO_SANITIZE} -fno-omit-frame-pointer)
+    if(OCTAVO_SANITIZE MATCHES undefined)
+      target_compile_options(${target} PUBLIC -fno-sanitize-recover=undefined)
+    endif()
     target_link_options(${target} PUBLIC -fsanitize=${OCTAVO_SANITIZE})
   endif()
   if(OCTAVO_FUZZ)
@@ -40,11 +42,22 @@ function(octavo_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
   octavo_program(${name} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE OCTAVO_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+  if("unit" IN_LIST ARG_LABELS)  # contract tests name their backend first: common/testing/contract.h
+    octavo_discover(${name} "-*/simt_*:*/cuda_*" ${ARG_LABELS})
+    octavo_discover(${name} "*/simt_*" simt)
+    octavo_discover(${name} "*/cuda_*" gpu)
+  else()
+    octavo_discover(${name} "*" ${ARG_LABELS})
+  endif()
+endfunction()
+
+# Makes a ctest test of each test of a GoogleTest program that the filter lets through.
+function(octavo_discover name filter)
   set(properties TIMEOUT 300)
-  foreach(label IN LISTS ARG_LABELS)  # a list in one LABELS property is lost on the way; repeating the key keeps all
+  foreach(label IN LISTS ARGN)  # a list in one LABELS property is lost on the way; repeating the key keeps all
     list(APPEND properties LABELS ${label})
   endforeach()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_FILTER "${filter}" PROPERTIES ${properties})
 endfunction()
 
 function(octavo_fuzz name)

@@ -6,7 +6,8 @@
 
 namespace octavo::testing {
 
-Comparison compare(const float* got, const float* want, std::int64_t n, const Tolerance& tolerance) {
+Comparison compare(const float* got, const float* want, std::int64_t n,
+                   const Tolerance& tolerance) {
   Comparison c;
   for (std::int64_t i = 0; i < n; ++i) {
     const bool both_finite = std::isfinite(got[i]) && std::isfinite(want[i]);
@@ -41,13 +42,15 @@ Comparison compare(const float* got, const float* want, std::int64_t n, const To
   }
   c.frobenius = want2 > 0 ? std::sqrt(error2 / want2) : std::sqrt(error2);
   c.cosine = want2 > 0 && got2 > 0 ? product / std::sqrt(want2 * got2) : (want2 == got2 ? 1 : 0);
-  const std::string figures = fmt::format("max error {:.3g}, relative Frobenius error {:.3g}, cosine {:.9f}",
-                                          c.max_error, c.frobenius, c.cosine);
+  const std::string figures =
+      fmt::format("max error {:.3g}, relative Frobenius error {:.3g}, cosine {:.9f}", c.max_error,
+                  c.frobenius, c.cosine);
   if (failures > 0) {
     c.worst = worst_failure;
-    c.message = fmt::format("{} of {} elements beyond {} + {} * |want|; worst element {}: got {}, want {}; {}", failures,
-                            n, tolerance.absolute, tolerance.relative, worst_failure, got[worst_failure],
-                            want[worst_failure], figures);
+    c.message = fmt::format(
+        "{} of {} elements beyond {} + {} * |want|; worst element {}: got {}, want {}; {}",
+        failures, n, tolerance.absolute, tolerance.relative, worst_failure, got[worst_failure],
+        want[worst_failure], figures);
   } else if (!(c.frobenius <= tolerance.frobenius)) {
     c.message = fmt::format("relative Frobenius error above {}; {}", tolerance.frobenius, figures);
   } else if (!(c.cosine >= tolerance.cosine)) {

@@ -1,7 +1,8 @@
 #pragma once
-// How a result is judged against a reference. The rules, in this order: the masks of non-finite values are equal; then
-// |got - want| <= absolute + relative * |want| everywhere, in the form that a NaN cannot pass; the relative Frobenius
-// error and the cosine are reported always and bounded where a bound is given.
+// How a result is judged against a reference. The rules, in this order: the masks of non-finite
+// values are equal; then |got - want| <= absolute + relative * |want| everywhere, in the form that
+// a NaN cannot pass; the relative Frobenius error and the cosine are reported always and bounded
+// where a bound is given.
 
 #include <cstdint>
 #include <limits>
@@ -20,11 +21,11 @@ struct Tolerance {
 
 struct Comparison {
   bool ok = false;
-  double max_error = 0;      // largest |got - want| over the finite elements
-  std::int64_t worst = -1;   // its flat index; or that of the first element whose finiteness differs
-  double frobenius = 0;      // relative Frobenius error over the finite elements
+  double max_error = 0;     // largest |got - want| over the finite elements
+  std::int64_t worst = -1;  // its flat index; or that of the first element whose finiteness differs
+  double frobenius = 0;     // relative Frobenius error over the finite elements
   double cosine = 1;
-  std::string message;       // what failed, where, with both values; or one line of figures when ok
+  std::string message;  // what failed, where, with both values; or one line of figures when ok
 
   explicit operator bool() const { return ok; }
 };

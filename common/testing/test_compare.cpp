@@ -41,12 +41,14 @@ TEST(Compare, AbsoluteAndRelativeAddUp) {
   EXPECT_TRUE(of({1010}, {1000}, {5, 0.0051}));
 }
 
-// A tolerance far above the output's own size passes anything element by element; the other two measures catch it.
+// A tolerance far above the output's own size passes anything element by element; the other two
+// measures catch it.
 TEST(Compare, FrobeniusAndCosineCatchATinyWrongOutput) {
   const std::vector<float> want = {1e-6f, -2e-6f, 3e-6f}, zero = {0, 0, 0};
   EXPECT_TRUE(of(zero, want, {1e-3, 0}));
   EXPECT_FALSE(of(zero, want, {1e-3, 0, 0.01}));
-  EXPECT_FALSE(of({-1e-6f, 2e-6f, -3e-6f}, want, {.absolute = 1e-3, .relative = 0, .cosine = 0.99}));
+  EXPECT_FALSE(
+      of({-1e-6f, 2e-6f, -3e-6f}, want, {.absolute = 1e-3, .relative = 0, .cosine = 0.99}));
 }
 
 TEST(Compare, ShapesMustAgree) {

@@ -1,0 +1,75 @@
+#include <algorithm>
+
+#include "01_dense_ffn/linear.h"
+#include "common/base/error.h"
+#include "common/base/threads.h"
+
+namespace octavo {
+namespace {
+
+// One element of equation 1: y = sum_k x_k w_k, k ascending, in double.
+template <class T>
+float dot(const float* x, const T* w, std::int64_t K) {
+  double sum = 0;
+  for (std::int64_t k = 0; k < K; ++k) {
+    sum += static_cast<double>(x[k]) * static_cast<double>(static_cast<float>(w[k]));
+  }
+  return static_cast<float>(sum);
+}
+
+template <class T>
+void product(Exec& exec, View<const float, 2> x, const T* w, View<float, 2> y) {
+  const std::int64_t rows = x.extent(0), K = x.extent(1), N = y.extent(1);
+  constexpr std::int64_t kStrip = 64;  // output columns a task: enough work to be worth a hand-over
+  const std::int64_t strips = (N + kStrip - 1) / kStrip;
+  exec.threads.parallel_for(strips, [&](std::int64_t strip) {
+    for (std::int64_t t = 0; t < rows; ++t) {
+      for (std::int64_t n = strip * kStrip; n < std::min(N, (strip + 1) * kStrip); ++n) {
+        y(t, n) = dot(x(t).data(), w + n * K, K);
+      }
+    }
+  });
+}
+
+class ReferenceLinear : public Linear {
+ public:
+  explicit ReferenceLinear(const TensorView& weight) : weight_(weight) {}
+  std::int64_t inputs() const override { return weight_.extent(1); }
+  std::int64_t outputs() const override { return weight_.extent(0); }
+  void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const override {
+    matmul_reference(exec, x, weight_, y);
+  }
+
+ private:
+  TensorView weight_;
+};
+
+}  // namespace
+
+void matmul_reference(Exec& exec, View<const float, 2> x, const TensorView& w, View<float, 2> y) {
+  require(w.rank() == 2 && x.extent(1) == w.extent(1) && y.extent(0) == x.extent(0) &&
+              y.extent(1) == w.extent(0),
+          "matmul: x [{}, {}], weight {}, y [{}, {}] do not fit [T, K] x [N, K] -> [T, N]",
+          x.extent(0), x.extent(1), w.describe(), y.extent(0), y.extent(1));
+  switch (w.dtype()) {
+    case DType::kF32:
+      return product(exec, x, static_cast<const float*>(w.data()), y);
+    case DType::kF16:
+      return product(exec, x, static_cast<const half*>(w.data()), y);
+    case DType::kBF16:
+      return product(exec, x, static_cast<const bf16*>(w.data()), y);
+  }
+}
+
+Work matmul_work(std::int64_t T, std::int64_t N, std::int64_t K, double weight_bytes) {
+  const auto t = static_cast<double>(T), n = static_cast<double>(N), k = static_cast<double>(K);
+  return {.flops = 2 * t * n * k, .bytes = n * k * weight_bytes + 4 * t * (n + k)};
+}
+
+std::unique_ptr<Linear> ReferenceLinearFactory::make(const TensorView& weight) const {
+  require(weight.rank() == 2 && weight.size() > 0, "a weight is {}, must be [N, K] and not empty",
+          weight.describe());
+  return std::make_unique<ReferenceLinear>(weight);
+}
+
+}  // namespace octavo

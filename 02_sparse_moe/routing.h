@@ -1,0 +1,57 @@
+#pragma once
+// Which experts a token goes to, and with what weights.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "common/base/view.h"
+
+namespace octavo {
+
+// The plan of one MoE layer for T tokens and k experts a token. A slot is one (token, choice) pair:
+// slot = t * k + j.
+struct RoutingPlan {
+  std::int64_t tokens = 0;   // T
+  std::int64_t experts = 0;  // E
+  std::int64_t top_k = 0;    // k
+  std::vector<int>
+      ids;  // [T, k] distinct experts of a token, in descending score; ties to the lower id
+  std::vector<float> weights;        // [T, k] what each expert's output is multiplied by
+  std::vector<std::int64_t> counts;  // [E] slots of each expert; they sum to T * k
+  std::vector<std::int64_t> order;   // [T * k] slots sorted by expert, ascending inside an expert
+
+  View<const int, 2> id() const { return {ids.data(), {tokens, top_k}}; }
+  View<const float, 2> weight() const { return {weights.data(), {tokens, top_k}}; }
+};
+
+// From router logits to a plan. Each row is routed by itself: a token's experts do not depend on
+// its neighbours.
+class Router {
+ public:
+  virtual ~Router() = default;
+  virtual std::int64_t experts() const = 0;
+  // logits [T, E]. A row that holds NaN or no finite weight sum gets the ids that its comparable
+  // scores give (NaN is below everything), always k distinct ones, and weights 1/k: a bad row never
+  // harms another.
+  virtual RoutingPlan route(View<const float, 2> logits) const = 0;
+};
+
+// softmax over all experts, top k, weights renormalised to sum 1 if `normalize` (Mixtral: yes;
+// OLMoE, Qwen2-MoE: no). Equations 1 and 2 of the README.
+class SoftmaxTopKRouter : public Router {
+ public:
+  // Wants 1 <= top_k <= experts.
+  SoftmaxTopKRouter(std::int64_t experts, std::int64_t top_k, bool normalize);
+  std::int64_t experts() const override { return experts_; }
+  RoutingPlan route(View<const float, 2> logits) const override;
+
+ private:
+  std::int64_t experts_, top_k_;
+  bool normalize_;
+};
+
+// Fills counts and order of a plan from its ids: a stable counting sort of the slots by expert.
+void sort_slots(RoutingPlan& plan);
+
+}  // namespace octavo

@@ -1,0 +1,132 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "02_sparse_moe/moe.h"
+#include "common/base/error.h"
+#include "common/base/threads.h"
+#include "common/testing/random.h"
+
+namespace octavo {
+namespace {
+
+TensorView matrix(const std::vector<float>& w, std::int64_t N, std::int64_t K) {
+  return TensorView(View<const float, 2>(w.data(), {N, K}));
+}
+
+// Expert e multiplies its rows by e + 1 and remembers how many it saw.
+class ScalingExperts : public ExpertWeights {
+ public:
+  explicit ScalingExperts(std::int64_t experts) : rows(static_cast<std::size_t>(experts)) {}
+  std::int64_t experts() const override { return static_cast<std::int64_t>(rows.size()); }
+  void forward(Exec&, std::int64_t e, View<const float, 2> x, View<float, 2> y) const override {
+    rows[static_cast<std::size_t>(e)] += x.extent(0);
+    for (std::int64_t i = 0; i < x.size(); ++i)
+      y.data()[i] = x.data()[i] * static_cast<float>(e + 1);
+  }
+  mutable std::vector<std::int64_t> rows;
+};
+
+class MoeTest : public ::testing::Test {
+ protected:
+  ThreadPool threads_{2};
+  Exec exec_{cpu_device(), DType::kF32, threads_, 0};
+};
+
+TEST_F(MoeTest, SumsTheChosenExpertsByWeight) {
+  RoutingPlan plan{.tokens = 2,
+                   .experts = 4,
+                   .top_k = 2,
+                   .ids = {3, 0, 1, 3},
+                   .weights = {0.75f, 0.25f, 0.5f, 0.5f}};
+  sort_slots(plan);
+  const ScalingExperts experts(4);
+  const std::vector<float> x = {1, 2, 10, 20};
+  std::vector<float> y(4);
+  moe_reference(exec_, plan, experts, View<const float, 2>(x, {2, 2}), View<float, 2>(y, {2, 2}));
+  EXPECT_EQ(y, (std::vector<float>{3.25f, 6.5f, 30, 60}));
+  EXPECT_EQ(experts.rows,
+            (std::vector<std::int64_t>{1, 1, 0, 2}));  // an expert without rows does not run
+}
+
+struct Layer {
+  static constexpr std::int64_t D = 8, F = 6, E = 5, k = 2;
+  std::vector<std::vector<float>> weights;
+  std::unique_ptr<MoeLayer> moe;
+
+  Layer() {
+    for (std::uint32_t i = 0; i < 3 * E + 1; ++i)
+      weights.push_back(testing::normal(i == 3 * E ? E * D : F * D, 10 + i, 0.5));
+    const auto linear = [&](std::size_t i, std::int64_t N, std::int64_t K) {
+      return ReferenceLinearFactory().make(matrix(weights[i], N, K));
+    };
+    std::vector<std::unique_ptr<FeedForward>> experts;
+    for (std::size_t e = 0; e < E; ++e) {
+      experts.push_back(std::make_unique<SwiGlu>(linear(3 * e, F, D), linear(3 * e + 1, F, D),
+                                                 linear(3 * e + 2, D, F)));
+    }
+    moe = std::make_unique<MoeLayer>(linear(3 * E, E, D),
+                                     std::make_unique<SoftmaxTopKRouter>(E, k, true),
+                                     std::make_unique<SeparateExperts>(std::move(experts)));
+  }
+
+  std::vector<float> forward(Exec& exec, const std::vector<float>& x) const {
+    const auto T = static_cast<std::int64_t>(x.size()) / D;
+    std::vector<float> y(x.size(), std::numeric_limits<float>::quiet_NaN());
+    moe->forward(exec, View<const float, 2>(x, {T, D}), View<float, 2>(y, {T, D}));
+    return y;
+  }
+};
+
+TEST_F(MoeTest, ARowOfABatchIsTheRowAloneAndPermutingRowsPermutesOutputs) {
+  const Layer layer;
+  constexpr std::int64_t T = 17;
+  const std::vector<float> x = testing::normal(T * Layer::D, 99);
+  const std::vector<float> all = layer.forward(exec_, x);
+  std::vector<float> reversed;
+  for (std::int64_t t = T - 1; t >= 0; --t)
+    reversed.insert(reversed.end(), x.begin() + t * Layer::D, x.begin() + (t + 1) * Layer::D);
+  const std::vector<float> back = layer.forward(exec_, reversed);
+  for (std::int64_t t = 0; t < T; ++t) {
+    const std::vector<float> row(x.begin() + t * Layer::D, x.begin() + (t + 1) * Layer::D);
+    const std::vector<float> want(all.begin() + t * Layer::D, all.begin() + (t + 1) * Layer::D);
+    EXPECT_EQ(layer.forward(exec_, row), want);
+    EXPECT_TRUE(std::equal(want.begin(), want.end(), back.begin() + (T - 1 - t) * Layer::D));
+  }
+}
+
+TEST_F(MoeTest, ANanRowStaysAlone) {
+  const Layer layer;
+  std::vector<float> x = testing::normal(3 * Layer::D, 5);
+  const std::vector<float> clean = layer.forward(exec_, x);
+  x[Layer::D] = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> dirty = layer.forward(exec_, x);
+  EXPECT_TRUE(std::equal(clean.begin(), clean.begin() + Layer::D, dirty.begin()));
+  EXPECT_TRUE(std::equal(clean.begin() + 2 * Layer::D, clean.end(), dirty.begin() + 2 * Layer::D));
+}
+
+TEST_F(MoeTest, ObserverSeesThePlan) {
+  const Layer layer;
+  std::vector<std::int64_t> counts;
+  layer.moe->observe([&](const RoutingPlan& plan) { counts = plan.counts; });
+  layer.forward(exec_, testing::normal(6 * Layer::D, 5));
+  EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), 6 * Layer::k);
+}
+
+TEST_F(MoeTest, NoTokens) { EXPECT_TRUE(Layer().forward(exec_, {}).empty()); }
+
+TEST_F(MoeTest, PartsThatDisagreeOnTheExpertsAreRefused) {
+  const std::vector<float> w(8);
+  const auto gate = [&] { return ReferenceLinearFactory().make(matrix(w, 4, 2)); };
+  EXPECT_THROW(MoeLayer(gate(), std::make_unique<SoftmaxTopKRouter>(5, 1, true),
+                        std::make_unique<ScalingExperts>(4)),
+               Error);
+  EXPECT_THROW(MoeLayer(gate(), std::make_unique<SoftmaxTopKRouter>(4, 1, true),
+                        std::make_unique<ScalingExperts>(5)),
+               Error);
+}
+
+}  // namespace
+}  // namespace octavo

@@ -1,0 +1,47 @@
+#include "04_paged_kv/kv_cache.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "common/base/error.h"
+
+namespace octavo {
+
+KvCache::KvCache(const KvShape& shape, std::int64_t num_blocks, std::int64_t block_size)
+    : shape_(shape), num_blocks_(num_blocks), block_size_(block_size) {
+  require(shape.layers >= 1 && shape.kv_heads >= 1 && shape.head_width >= 1 && num_blocks >= 1 &&
+              block_size >= 1,
+          "KV cache: {} layers, {} KV heads of {}, {} blocks of {}; each must be at least 1",
+          shape.layers, shape.kv_heads, shape.head_width, num_blocks, block_size);
+  const std::int64_t size =
+      shape.layers * num_blocks * block_size * shape.kv_heads * shape.head_width;
+  keys_.assign(static_cast<std::size_t>(size), std::numeric_limits<float>::quiet_NaN());
+  values_ = keys_;
+}
+
+std::int64_t KvCache::bytes() const {
+  return static_cast<std::int64_t>((keys_.size() + values_.size()) * sizeof(float));
+}
+
+View<const float, 2> KvCache::at(const std::vector<float>& pool, std::int64_t layer,
+                                 std::int64_t slot) const {
+  const std::int64_t row = shape_.kv_heads * shape_.head_width;
+  return {pool.data() + (layer * num_blocks_ * block_size_ + slot) * row,
+          {shape_.kv_heads, shape_.head_width}};
+}
+
+void KvCache::write(std::int64_t layer, std::span<const std::int64_t> slot_mapping,
+                    View<const float, 3> key, View<const float, 3> value) {
+  const std::int64_t slots = num_blocks_ * block_size_, row = shape_.kv_heads * shape_.head_width;
+  require(layer >= 0 && layer < shape_.layers, "KV cache: layer {} of {}", layer, shape_.layers);
+  for (std::int64_t t = 0; t < std::ssize(slot_mapping); ++t) {
+    const std::int64_t slot = slot_mapping[static_cast<std::size_t>(t)];
+    if (slot < 0) continue;
+    require(slot < slots, "KV cache: slot {} of {}", slot, slots);
+    const std::int64_t at = (layer * slots + slot) * row;
+    std::copy_n(key(t).data(), row, keys_.data() + at);
+    std::copy_n(value(t).data(), row, values_.data() + at);
+  }
+}
+
+}  // namespace octavo

@@ -1,0 +1,27 @@
+#include "common/device/launch_config.h"
+
+#include "common/base/error.h"
+
+namespace octavo {
+
+void check_launch(const LaunchConfig& launch, const Device& device) {
+  constexpr std::int64_t kGrid[3] = {INT64_C(0x7fffffff), 65535, 65535};
+  constexpr std::int64_t kBlock[3] = {1024, 1024, 64};
+  constexpr std::int64_t kThreads = 1024;
+  constexpr char kAxis[] = "xyz";
+  for (int a = 0; a < 3; ++a) {
+    require(launch.grid[a] >= 1 && launch.grid[a] <= kGrid[a],
+            "kernel {}: {} blocks along {}, the limits are 1 and {}", launch.kernel, launch.grid[a],
+            kAxis[a], kGrid[a]);
+    require(launch.block[a] >= 1 && launch.block[a] <= kBlock[a],
+            "kernel {}: {} threads along {}, the limits are 1 and {}", launch.kernel,
+            launch.block[a], kAxis[a], kBlock[a]);
+  }
+  require(launch.threads() <= kThreads, "kernel {}: {} threads a block, the limit is {}",
+          launch.kernel, launch.threads(), kThreads);
+  require(launch.shared_bytes >= 0 && launch.shared_bytes <= device.shared_bytes,
+          "kernel {}: {} bytes of shared memory a block, the limit of {} is {}", launch.kernel,
+          launch.shared_bytes, device.name, device.shared_bytes);
+}
+
+}  // namespace octavo

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The tour that `./run demo` gives: demo.sh PROGRAM. Every command it shows can be typed again as it stands.
+set -euo pipefail
+program=$1
+
+heading() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+
+# show VERB ARGS...: prints the command as a user would type it, then runs it.
+show() {
+  printf '\n$ ./run'
+  local word
+  for word in "$@"; do
+    if [[ $word =~ ^[a-zA-Z0-9_./-]+$ ]]; then printf ' %s' "$word"; else printf ' "%s"' "$word"; fi
+  done
+  printf '\n'
+  "$program" "$@" 2>&1
+}
+
+heading "1. Text from a Mixture-of-Experts model with 2.8 million parameters, on this CPU"
+show generate --chat "Tell me a story about Mira and a lantern." --seed 1
+show generate --chat "Will it be cold in Bergen on Friday?" --seed 2
+
+heading "2. The seed decides the draw; temperature 0 takes the likeliest token every time"
+show generate --chat "What is 47 + 35? Think of pears." --temperature 0
+show generate --chat "Tell me a story about Mira and a lantern." --seed 3 --temperature 1.2 --max-tokens 40
+
+heading "3. What the model holds, and which of its experts a question wakes: compare the two"
+show inspect tiny-moe --chat "Tell me a story about Mira and a lantern." --chat "What is 47 + 35? Think of pears."
+
+heading "4. The same accounting for models a thousand times larger, from their config alone"
+show inspect common/model/configs/mixtral-8x7b.json --memory 160
+
+printf '\nNext: ./run test runs every test; README.md lists the chapters.\n'

@@ -1,0 +1,147 @@
+// octavo inspect: what a model holds, costs and needs; and, for one that can run, which experts a
+// prompt uses.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "common/base/error.h"
+#include "common/base/threads.h"
+#include "serve/commands.h"
+#include "serve/inspect_tables.h"
+#include "serve/loaded_model.h"
+
+namespace octavo::serve {
+namespace {
+
+struct Options {
+  std::string target;
+  std::vector<std::string> prompts, chats;
+  std::optional<std::int64_t> context;
+  std::optional<double> memory_gb;
+};
+
+void print_sizes(const model::ModelConfig& config, const Options& options) {
+  const std::int64_t context =
+      options.context.value_or(std::min<std::int64_t>(4096, config.max_context));
+  require(context >= 1 && context <= config.max_context,
+          "--context is {}, must be from 1 to {} (the model's context)", context,
+          config.max_context);
+  require(!options.memory_gb || *options.memory_gb > 0, "--memory is {}, must be above 0 (in GB)",
+          options.memory_gb.value_or(0));
+  const model::ModelSize size = model::size_of(config);
+  std::optional<double> memory;
+  if (options.memory_gb) memory = *options.memory_gb * 1e9;
+  fmt::print("{}\n{}\n{}\n{}", shape_text(config), parameter_table(config, size),
+             flops_table(config, size, context), memory_text(config, size, memory));
+}
+
+// What the files hold beside what the config says they should.
+void print_stored(const model::Checkpoint& checkpoint) {
+  std::int64_t elements = 0, tensors = 0;
+  for (const std::string& name : checkpoint.names()) {
+    elements += checkpoint.tensor(name).elements();
+    ++tensors;
+  }
+  fmt::print("stored    {} tensors of {} elements; the config asks for {}\n", tensors, elements,
+             model::size_of(checkpoint.config()).parameters.total() +
+                 model::size_of(checkpoint.config()).mtp);
+}
+
+class LoadCounter : public ForwardObserver {
+ public:
+  void routing(std::int64_t layer, const RoutingPlan& plan) override {
+    layers.push_back(layer);
+    counts.push_back(plan.counts);
+  }
+  std::vector<std::int64_t> layers;
+  std::vector<std::vector<std::int64_t>> counts;
+};
+
+struct InspectedPrompt {
+  std::string title;
+  std::vector<int> tokens;
+};
+
+// Encoded before anything is printed: a bad prompt gives its one line alone.
+std::vector<InspectedPrompt> encode_all(const LoadedModel& model, const Options& options) {
+  require(model.decoder.config().moe.has_value(), "{} has no experts", model.folder.string());
+  std::vector<InspectedPrompt> prompts;
+  for (const std::string& text : options.prompts) {
+    prompts.push_back({fmt::format("\"{}\"", text), encode_prompt(model, text)});
+  }
+  for (const std::string& text : options.chats) {
+    prompts.push_back({fmt::format("the chat \"{}\"", text), encode_chat(model, text)});
+  }
+  for (const InspectedPrompt& prompt : prompts) {
+    require(std::ssize(prompt.tokens) <= model.decoder.config().max_context,
+            "a prompt has {} tokens; the model's context is {}", prompt.tokens.size(),
+            model.decoder.config().max_context);
+  }
+  return prompts;
+}
+
+void print_expert_load(LoadedModel& model, Exec& exec, const InspectedPrompt& prompt) {
+  const std::int64_t length = std::ssize(prompt.tokens);
+  KvCache cache(model.decoder.kv_shape(), 1, length);
+  const std::int32_t block = 0;
+  const BatchPart part{.tokens = prompt.tokens, .first = 0, .blocks = {&block, 1}};
+  LoadCounter load;
+  model.decoder.observe(&load);
+  model.decoder.forward(exec, make_batch({&part, 1}, length), cache);
+  model.decoder.observe(nullptr);
+  fmt::print("\nexperts of the {} tokens of {}\n{}", length, prompt.title,
+             expert_load_bars(load.layers, load.counts));
+}
+
+void inspect_folder(const std::filesystem::path& folder, const Options& options) {
+  if (options.prompts.empty() && options.chats.empty()) {
+    const model::Checkpoint checkpoint = model::Checkpoint::open(folder);
+    print_sizes(checkpoint.config(), options);
+    print_stored(checkpoint);
+    return;
+  }
+  LoadedModel model(folder);
+  const std::vector<InspectedPrompt> prompts = encode_all(model, options);
+  ThreadPool threads(ThreadPool::default_size());
+  Exec exec(cpu_device(), DType::kF32, threads, 0);
+  print_sizes(model.decoder.config(), options);
+  print_stored(*model.checkpoint);
+  for (const InspectedPrompt& prompt : prompts) print_expert_load(model, exec, prompt);
+}
+
+void run_inspect(const Options& options) {
+  if (!std::filesystem::is_regular_file(options.target)) {
+    return inspect_folder(find_model(options.target), options);
+  }
+  require(options.prompts.empty() && options.chats.empty(),
+          "{} is a config alone; the experts of a prompt need the weights", options.target);
+  print_sizes(model::load_config(options.target), options);
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("inspect", "Sizes of a model, and the load of its experts");
+  command
+      ->add_option("target", options->target,
+                   "checkpoint folder, config.json, or the name of an embedded model")
+      ->required();
+  command
+      ->add_option("--prompt", options->prompts, "show the experts that this text uses; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--chat", options->chats, "the same for a message through the chat template")
+      ->allow_extra_args(false);
+  command->add_option("--context", options->context,
+                      "positions for the FLOPs of attention (default: 4096 or the model's)");
+  command->add_option("--memory", options->memory_gb,
+                      "memory in GB: how many tokens fit beside the weights");
+  command->callback([options] { run_inspect(*options); });
+}
+
+}  // namespace octavo::serve

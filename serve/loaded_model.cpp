@@ -1,0 +1,75 @@
+#include "serve/loaded_model.h"
+
+#include <utility>
+
+#include "common/base/error.h"
+#include "common/model/file.h"
+#include "common/model/json.h"
+
+namespace octavo::serve {
+
+namespace fs = std::filesystem;
+
+// Far above any real one.
+constexpr std::size_t kMaxConfigBytes = 1 << 20;
+
+fs::path find_model(const std::string& name) {
+  if (fs::is_directory(name)) return name;
+  const fs::path embedded = fs::path(OCTAVO_SOURCE_DIR) / "common/checkpoints" / name;
+  const bool is_name = !name.empty() && name.find('/') == std::string::npos;
+  if (is_name && fs::is_regular_file(embedded / "config.json")) return embedded;
+  fail("no checkpoint folder '{}', and no embedded model of that name", name);
+}
+
+GenerationDefaults load_generation_defaults(const fs::path& folder,
+                                            const model::ModelConfig& config) {
+  GenerationDefaults defaults{.sampling = {}, .stop_tokens = config.eos};
+  const fs::path path = folder / "generation_config.json";
+  if (!fs::exists(path)) return defaults;
+  const nlohmann::json json =
+      model::parse_json(model::read_text(path, kMaxConfigBytes), path.string());
+  const model::Fields fields(json, path.string());
+  const bool greedy = fields.has("do_sample") && !fields.flag("do_sample");
+  if (fields.has("temperature"))
+    defaults.sampling.temperature = fields.number("temperature", 0, 1e6);
+  if (greedy) defaults.sampling.temperature = 0;
+  if (fields.has("top_k")) defaults.sampling.top_k = fields.whole("top_k", 0, config.vocab);
+  if (fields.has("top_p")) defaults.sampling.top_p = fields.number("top_p", 1e-9, 1);
+  if (fields.has("eos_token_id")) {
+    const nlohmann::json& eos = fields.at("eos_token_id");
+    const nlohmann::json list = eos.is_array() ? eos : nlohmann::json::array({eos});
+    defaults.stop_tokens.clear();
+    for (const nlohmann::json& id : list) {
+      require(id.is_number_integer() && id >= 0 && id < config.vocab,
+              "{}: eos_token_id holds {}, must be a token id from 0 to {}", path.string(),
+              model::shown(id), config.vocab - 1);
+      defaults.stop_tokens.push_back(id.get<int>());
+    }
+  }
+  return defaults;
+}
+LoadedModel::LoadedModel(const fs::path& from)
+    : checkpoint(std::make_shared<model::Checkpoint>(model::Checkpoint::open(from))),
+      tokenizer(model::Tokenizer::load(from / "tokenizer.json")),
+      folder(from),
+      defaults(load_generation_defaults(from, checkpoint->config())),
+      decoder(checkpoint, ReferenceLinearFactory(), std::make_unique<ReferenceAttention>()) {
+  // A vocabulary may be padded beyond the tokenizer's ids, never the other way round.
+  require(tokenizer.vocab_size() <= checkpoint->config().vocab,
+          "{}: the tokenizer has {} ids, the model a vocabulary of {}", from.string(),
+          tokenizer.vocab_size(), checkpoint->config().vocab);
+}
+
+std::vector<int> encode_prompt(const LoadedModel& model, const std::string& text) {
+  require(!text.empty(), "the prompt is empty");
+  return model.tokenizer.encode(text);
+}
+
+std::vector<int> encode_chat(const LoadedModel& model, const std::string& user) {
+  require(!user.empty(), "the chat message is empty");
+  const auto chat = model::ChatTemplate::load(model.folder / "tokenizer_config.json");
+  const model::ChatMessage message{.role = "user", .content = user};
+  return chat.encode(model.tokenizer, {&message, 1}, true);
+}
+
+}  // namespace octavo::serve
