@@ -7,7 +7,8 @@
 #include "common/simt/cpu/number_types.h"
 #include "common/simt/cpu/runtime.h"
 
-namespace octavo::simt::inline SIMT_FLAVOUR {
+namespace octavo::simt {
+inline namespace SIMT_FLAVOUR {
 
 // The launch's dynamic shared memory, aligned to 1024 bytes.
 template <class T>
@@ -58,4 +59,5 @@ void set_constant(T& symbol, const std::type_identity_t<T>& value) {
   std::memcpy(static_cast<void*>(&symbol), &value, sizeof(T));
 }
 
-}  // namespace octavo::simt::inline SIMT_FLAVOUR
+}  // namespace SIMT_FLAVOUR
+}  // namespace octavo::simt
