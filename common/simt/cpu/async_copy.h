@@ -7,7 +7,8 @@
 
 #include "common/simt/cpu/access.h"
 
-namespace octavo::simt::inline SIMT_FLAVOUR {
+namespace octavo::simt {
+inline namespace SIMT_FLAVOUR {
 
 // Instrumented on purpose: the sanitizers see both ends of the copy.
 SIMT_SELF_REPORTING inline void copy_now(const cpu::AsyncCopy& copy) {
@@ -56,4 +57,5 @@ void cp_async_wait() {
   }
 }
 
-}  // namespace octavo::simt::inline SIMT_FLAVOUR
+}  // namespace SIMT_FLAVOUR
+}  // namespace octavo::simt
