@@ -142,6 +142,11 @@ TEST_P(Mistakes, PlainBuild) {
     }
   }
 }
+
+TEST_P(Mistakes, FibersOfTheCLibrary) {
+  const Outcome outcome = run("simt_mistakes_ucontext", kSchedules[0], GetParam().name);
+  expect_at_least(GetParam().plain[0], outcome, "ucontext");
+}
 #endif
 
 #if defined(OCTAVO_SIMT_ASAN_PROGRAM)
