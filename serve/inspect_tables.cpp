@@ -100,22 +100,38 @@ std::string flops_table(const ModelConfig& c, const ModelSize& size, std::int64_
   return text;
 }
 
+namespace {
+
+// "93.41 GB", "5.65 MB": decimal units, as disks and memories are sold.
+std::string decimal_bytes(double bytes) {
+  if (bytes >= 1e9) return fmt::format("{:.2f} GB", bytes / 1e9);
+  if (bytes >= 1e6) return fmt::format("{:.2f} MB", bytes / 1e6);
+  return fmt::format("{:.2f} kB", bytes / 1e3);
+}
+
+// "4.00 GiB", "1.00 MiB": binary units, in which powers of two are round.
+std::string binary_bytes(double bytes) {
+  if (bytes >= 0x1p30) return fmt::format("{:.2f} GiB", bytes / 0x1p30);
+  if (bytes >= 0x1p20) return fmt::format("{:.2f} MiB", bytes / 0x1p20);
+  return fmt::format("{:.2f} KiB", bytes / 0x1p10);
+}
+
+}  // namespace
+
 std::string memory_text(const ModelConfig& c, const ModelSize& size, std::optional<double> memory) {
   const double weights = static_cast<double>(size.weight_bytes);
   const double token = static_cast<double>(size.kv_bytes_per_token);
-  std::string text = fmt::format("weights   {:.2f} GB ({}; {:.2f} GiB)\n", weights / 1e9,
-                                 name_of(c.dtype), weights / 0x1p30);
-  text += fmt::format("KV cache  {:.2f} KiB a token, {:.2f} GiB at the full context of {}\n",
-                      token / 1024, static_cast<double>(size.kv_bytes_full_context) / 0x1p30,
-                      c.max_context);
+  const double context = static_cast<double>(size.kv_bytes_full_context);
+  std::string text = fmt::format("weights   {} ({}; {})\n", decimal_bytes(weights),
+                                 name_of(c.dtype), binary_bytes(weights));
+  text += fmt::format("KV cache  {} a token, {} at the full context of {}\n", binary_bytes(token),
+                      binary_bytes(context), c.max_context);
   if (memory) {
     const double left = *memory - weights;
-    text += left <= 0 ? fmt::format("of {:.2f} GB the weights leave nothing\n", *memory / 1e9)
-                      : fmt::format(
-                            "of {:.2f} GB the weights leave {:.2f} GB: {:.0f} tokens of KV, {:.1f} "
-                            "full contexts\n",
-                            *memory / 1e9, left / 1e9, left / token,
-                            left / static_cast<double>(size.kv_bytes_full_context));
+    text += fmt::format("of {} the weights leave ", decimal_bytes(*memory));
+    text += left <= 0 ? "nothing\n"
+                      : fmt::format("{}: {:.0f} tokens of KV, {:.1f} full contexts\n",
+                                    decimal_bytes(left), left / token, left / context);
   }
   return text;
 }

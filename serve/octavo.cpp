@@ -12,7 +12,7 @@ namespace {
 
 int run(int argc, char** argv) {
   CLI::App app{"Octavo: text from language models, and what it costs", "octavo"};
-  app.require_subcommand(1);
+  app.require_subcommand(0, 1);
   octavo::serve::add_generate(app);
   octavo::serve::add_inspect(app);
   try {
@@ -23,6 +23,7 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "octavo: {}\n", error.what());
     return 2;
   }
+  octavo::require(!app.get_subcommands().empty(), "a command is wanted: generate or inspect");
   return 0;
 }
 

@@ -23,16 +23,18 @@ def octavo(*args, **environment):
     return found.returncode, found.stdout.decode(errors="replace"), found.stderr.decode(errors="replace")
 
 
-class Refused(unittest.TestCase):
+class Case(unittest.TestCase):
     def refuse(self, *args, says="", **environment):
         code, out, err = octavo(*args, **environment)
         self.assertEqual((code, out), (2, ""), "%s: %s" % (args, err))
         self.assertRegex(err, r"^octavo: [^\n]+\n$")
         self.assertIn(says, err)
 
+
+class Refused(Case):
     def test_command_line(self):
         for args, says in (
-                ((), "subcommand"), (("nonsense",), "nonsense"), (("generate",), "--prompt"), (("inspect",), "target"),
+                ((), "generate"), (("nonsense",), "nonsense"), (("generate",), "--prompt"), (("inspect",), "target"),
                 (("generate", "--prompt", "a", "--chat", "b"), "--chat"), (("generate", "--prompt", "a", "--color"), "--color"),
                 (("generate", "--prompt"), "--prompt")):
             self.refuse(*args, says=says)
@@ -67,7 +69,7 @@ class Refused(unittest.TestCase):
         self.refuse("inspect", os.path.join(TINY, "config.json"), "--prompt", "a", says="weights")
 
 
-class Damaged(Refused):
+class Damaged(Case):
     """A copy of tiny-moe with one thing wrong."""
 
     def setUp(self):

@@ -23,7 +23,8 @@ std::string substitute(const char* format, const std::string* values, int count)
 }  // namespace detail
 
 #if defined(__CUDACC__)
-// nvcc 13 cannot read fmt 9, so a kernel file's host code gets this: each {} becomes the next value, no format specifiers.
+// nvcc 13 cannot read fmt 9, so a kernel file's host code gets this: each {} becomes the next
+// value, no format specifiers.
 namespace detail {
 inline std::string text_of(const std::string& value) { return value; }
 inline std::string text_of(const char* value) { return value; }

@@ -36,13 +36,13 @@ if(OCTAVO_CUDA)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 endif()
 
-# Sets `out` to one generated .cpp for each .cu, below the build directory's folder `folder`.
+# Sets `out` to one generated .cpp for each .cu, below kernels/`folder` of the build directory.
 function(octavo_simt_wrappers out folder)
   set(wrappers "")
   foreach(source IN LISTS ARGN)
     cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
     cmake_path(GET path STEM LAST_ONLY stem)
-    set(wrapper "${CMAKE_CURRENT_BINARY_DIR}/${folder}/${stem}.cpp")
+    set(wrapper "${CMAKE_CURRENT_BINARY_DIR}/kernels/${folder}/${stem}.cpp")
     file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"${path}\"\n")
     list(APPEND wrappers "${wrapper}")
   endforeach()

@@ -7,7 +7,8 @@
 
 #include "common/base/error.h"
 #include "common/model/json.h"
-#include "common/model/test_tokenizers.h"
+#include "common/model/test_tiny_tokenizer.h"
+#include "common/model/utf8.h"
 
 namespace octavo::model {
 namespace {
@@ -49,7 +50,8 @@ std::string patched(std::string_view patch) {
   } catch (const Error&) {
     return std::string(patch);
   }
-  nlohmann::json file = tiny_tokenizer_json();
+  static const nlohmann::json tiny = tiny_tokenizer_json();
+  nlohmann::json file = tiny;
   file.merge_patch(parsed);
   return file.dump();
 }

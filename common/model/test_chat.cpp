@@ -2,14 +2,15 @@
 
 #include <gmock/gmock.h>
 
-#include "common/model/test_tokenizers.h"
+#include "common/model/test_files.h"
+#include "common/model/test_tiny_tokenizer.h"
 
 namespace octavo::model {
 namespace {
 
 using ::testing::HasSubstr;
 
-const std::filesystem::path kModel = kCheckpoints / "tiny-moe";
+const auto kModel = std::filesystem::path(OCTAVO_SOURCE_DIR) / "common/checkpoints/tiny-moe";
 
 const std::vector<ChatMessage> kTalk = {
     {"user", "a story about Mira"}, {"assistant", "Mira went out.\n"}, {"user", " more"}};

@@ -2,18 +2,23 @@
 
 #include <gmock/gmock.h>
 
+#include <climits>
 #include <nlohmann/json.hpp>
 
 #include "common/base/philox.h"
 #include "common/model/file.h"
-#include "common/model/test_tokenizers.h"
+#include "common/model/test_files.h"
+#include "common/model/test_tiny_tokenizer.h"
+#include "common/model/utf8.h"
 
 namespace octavo::model {
 namespace {
 
 using nlohmann::json;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
+
+const std::filesystem::path kSource(OCTAVO_SOURCE_DIR);
+const std::filesystem::path kModel = kSource / "common/checkpoints/tiny-moe";
 
 std::string stream(const Tokenizer& tokenizer, const std::vector<int>& ids, bool show_specials) {
   StreamDecoder decoder(tokenizer, show_specials);
@@ -29,9 +34,9 @@ std::string stream(const Tokenizer& tokenizer, const std::vector<int>& ids, bool
 }
 
 TEST(Tokenizer, TheEmbeddedOneHasThePackagesIdsOn500Strings) {
-  const Tokenizer tokenizer = Tokenizer::load(kCheckpoints / "tiny-moe/tokenizer.json");
+  const Tokenizer tokenizer = Tokenizer::load(kModel / "tokenizer.json");
   EXPECT_EQ(tokenizer.vocab_size(), 1024);
-  const json cases = json::parse(read_text(kCheckpoints / "tokenizer_cases.json"));
+  const json cases = json::parse(read_text(kSource / "common/checkpoints/tokenizer_cases.json"));
   ASSERT_EQ(cases.size(), 500u);
   for (const json& c : cases) {
     const std::string text = c["text"].get<std::string>();
@@ -43,7 +48,8 @@ TEST(Tokenizer, TheEmbeddedOneHasThePackagesIdsOn500Strings) {
 }
 
 TEST(Tokenizer, EverySupportedFormAgreesWithThePackage) {
-  for (const json& form : golden_tokenizers()) {
+  const json forms = json::parse(read_text(kSource / "common/model/tokenizer_golden.json"));
+  for (const json& form : forms) {
     SCOPED_TRACE(form["name"].get<std::string>());
     const Tokenizer tokenizer = Tokenizer::parse(form["tokenizer"].dump(), "tokenizer.json");
     for (const json& c : form["encode"]) {
@@ -129,7 +135,7 @@ TEST(Tokenizer, InvalidUtf8IsRefusedWithItsByte) {
 
 // Doubling the run must not quadruple the work; a quadratic merge loop would take minutes here.
 TEST(Tokenizer, AMegabyteOfOneLetterIsOneWordAndQuick) {
-  const Tokenizer tokenizer = Tokenizer::load(kCheckpoints / "tiny-moe/tokenizer.json");
+  const Tokenizer tokenizer = Tokenizer::load(kModel / "tokenizer.json");
   const std::string run(1'000'000, 'e');
   const std::vector<int> ids = tokenizer.encode(run);
   EXPECT_LT(ids.size(), run.size() + 1);
@@ -143,7 +149,7 @@ TEST(Tokenizer, AMegabyteOfOneLetterIsOneWordAndQuick) {
 
 // Random ids split code points and put stray bytes side by side.
 TEST(Tokenizer, StreamingEqualsTheWhole) {
-  const Tokenizer tokenizer = Tokenizer::load(kCheckpoints / "tiny-moe/tokenizer.json");
+  const Tokenizer tokenizer = Tokenizer::load(kModel / "tokenizer.json");
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     std::vector<int> ids;
     // Half of the sequences from the byte tokens alone, where code points break most.

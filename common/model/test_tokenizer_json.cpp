@@ -1,7 +1,8 @@
 // Everything that a tokenizer.json may say and that is refused by name.
 #include <gmock/gmock.h>
 
-#include "common/model/test_tokenizers.h"
+#include "common/model/test_files.h"
+#include "common/model/test_tiny_tokenizer.h"
 
 namespace octavo::model {
 namespace {

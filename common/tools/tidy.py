@@ -92,7 +92,7 @@ def check(root, build, program, path):
 
 def main(arguments=None):
     parser = tree.parser(__doc__)
-    parser.add_argument("--build", help="build folder with the compile database (default: build/cpu)")
+    parser.add_argument("build", nargs="?", help="build folder with the compile database (default: build/cpu)")
     parser.add_argument("--stamps", help="folder that remembers clean files (default: build/tidy)")
     parser.add_argument("--jobs", type=int, default=2, help="files at a time (2)")
     options = parser.parse_args(arguments)
@@ -119,8 +119,9 @@ def main(arguments=None):
                 with open(stamp, "w", encoding="utf-8") as file:
                     file.write(state)
             elif not clean:
-                failed.append(words)
-    return tree.report("tidy", failed, f"{len(entries)} files, {len(waiting)} of them checked now")
+                print(words, flush=True)
+                failed.append(path)
+    return tree.report("tidy", [f"{path}:1: clang-tidy found faults" for path in failed], f"{len(entries)} files, {len(waiting)} of them checked now")
 
 
 if __name__ == "__main__":

@@ -2,26 +2,13 @@
 // Tokenizers for the tests: the embedded one, the goldens, and a tiny one whose ids can be read
 // off.
 
-#include <climits>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "common/model/byte_level.h"
-#include "common/model/file.h"
-#include "common/model/test_files.h"
 #include "common/model/tokenizer.h"
-#include "common/model/utf8.h"
 
 namespace octavo::model {
-
-inline const std::filesystem::path kCheckpoints =
-    std::filesystem::path(OCTAVO_SOURCE_DIR) / "common/checkpoints";
-
-inline nlohmann::json golden_tokenizers() {
-  return nlohmann::json::parse(
-      read_text(std::filesystem::path(OCTAVO_SOURCE_DIR) / "common/model/tokenizer_golden.json"));
-}
 
 inline nlohmann::json added_token(int id, const std::string& content, bool special) {
   return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", false},
