@@ -53,17 +53,16 @@ def demangle(names):
 
 
 def logs(build):
-    """[(source file, log)] of the CUDA objects that the build makes now."""
+    """[(source file, log)] of the CUDA objects of this build, those of kernels that only tests run left out."""
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         commands = json.load(file)
     found = []
     for command in commands:
-        if not command["file"].endswith(".cu"):
+        if not command["file"].endswith(".cu") or "/tests/" in command["file"]:
             continue
         words = command["command"].split()
         log = os.path.join(command["directory"], words[words.index("-o") + 1] + ".ptxas")
-        if os.path.exists(log):
-            found.append((command["file"], log))
+        found.append((command["file"], log))
     return found
 
 
@@ -121,9 +120,10 @@ def main(arguments=None):
     version = nvcc_version(options.build)
     if version is None:
         return skip("this build has no CUDA")
+    unbuilt = [source for source, log in logs(options.build) if not os.path.exists(log)]
+    if unbuilt:
+        return skip(f"{len(unbuilt)} objects are not built yet, {unbuilt[0]} among them")
     rows = rows_of(options.build, options.root)
-    if not rows:
-        return skip("no kernel is built yet")
     spilled = [f"{r[0]}:1: {r[1]} spills {r[6]} bytes on {r[2]}, limit 0" for r in rows if r[6] > 0]
     if spilled:
         return tree.report("kernel_resources", spilled, f"{len(rows)} kernels")

@@ -134,6 +134,11 @@ class Kernels(TreeTest):
         self.write("b/CMakeCache.txt", "OCTAVO_CUDA:BOOL=OFF\n")
         self.expect(kernel_resources, 77, "this build has no CUDA", arguments=["--build", os.path.join(self.root, "b")])
 
+    def test_what_is_not_built_is_not_judged(self):
+        build = self.build(LOG)
+        os.remove(os.path.join(self.root, "b/k.o.ptxas"))
+        self.expect(kernel_resources, 77, "1 objects are not built yet, ", "c/k.cu", arguments=build)
+
     def test_the_launcher_keeps_the_report_and_passes_the_rest(self):
         report, others = ptxas_log.split("a.cu(3): warning: x\n" + LOG + "nvcc: done\n    indented\n")
         self.assertEqual("\n".join(report) + "\n", LOG)
