@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -35,6 +36,14 @@ double seconds_between(std::chrono::steady_clock::time_point a,
 
 // A request without a seed gets one, and the last line reports it: every run can be repeated.
 std::uint64_t fresh_seed() { return std::random_device{}(); }
+
+// CLI11 alone would take a number beyond 64 bits as the largest one, and wrap a negative one.
+std::string check_seed(const std::string& text) {
+  std::uint64_t seed = 0;
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  const bool whole = status == std::errc() && end == text.data() + text.size();
+  return whole ? "" : fmt::format("seed is '{}', must be a whole number below 2^64", text);
+}
 
 Request make_request(const Options& options, const LoadedModel& model) {
   Request request;
@@ -116,7 +125,7 @@ void add_generate(CLI::App& app) {
   command
       ->add_option("--seed", options->seed,
                    "the same seed writes the same text (default: a fresh one)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(check_seed);
   command->add_option("--threads", options->threads,
                       "default: OCTAVO_THREADS, or the number of physical cores");
   command->callback([options, prompt, chat] {

@@ -69,7 +69,9 @@ def write(model, name, out):
     tensors = published_tensors(model)
     fill_padding(tensors)
     tensors = {k: v.to(torch.float32 if k.endswith(FP32) else torch.bfloat16).contiguous() for k, v in tensors.items()}
-    save_file(tensors, os.path.join(out, "model.safetensors"), metadata={"format": "pt"})
+    path = os.path.join(out, "model.safetensors")
+    save_file(tensors, path, metadata={"format": "pt"})
+    os.chmod(path, 0o644)
     T.write_json(os.path.join(out, "config.json"), config_dict(model))
     for file in ("tokenizer.json", "tokenizer_config.json", "generation_config.json"):
         source = os.path.join(HERE, "tiny-moe", file)

@@ -36,13 +36,13 @@ if(OCTAVO_CUDA)
   set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 endif()
 
-# Sets `out` to one generated .cpp for each .cu, below the build directory's folder `folder`.
+# Sets `out` to one generated .cpp for each .cu, below kernels/`folder` of the build directory.
 function(octavo_simt_wrappers out folder)
   set(wrappers "")
   foreach(source IN LISTS ARGN)
     cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
     cmake_path(GET path STEM LAST_ONLY stem)
-    set(wrapper "${CMAKE_CURRENT_BINARY_DIR}/${folder}/${stem}.cpp")
+    set(wrapper "${CMAKE_CURRENT_BINARY_DIR}/kernels/${folder}/${stem}.cpp")
     file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"${path}\"\n")
     list(APPEND wrappers "${wrapper}")
   endforeach()
@@ -60,6 +60,9 @@ function(octavo_cuda_objects target)
   target_compile_options(${target}_cuda PRIVATE
     -Werror=all-warnings -lineinfo "SHELL:-Xptxas -warn-spills" "SHELL:-Xptxas -Werror"
     -Xcompiler=-Wall,-Wextra,-Wshadow,-Werror,-ffp-contract=off)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  set_target_properties(${target}_cuda PROPERTIES  # keeps ptxas's report for common/tools/kernel_resources.py
+    CUDA_COMPILER_LAUNCHER "${Python3_EXECUTABLE};-B;${CMAKE_SOURCE_DIR}/common/tools/ptxas_log.py")
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:${target}_cuda>)
   target_link_libraries(${target} PUBLIC CUDA::cudart_static)
 endfunction()

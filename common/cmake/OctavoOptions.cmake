@@ -17,8 +17,11 @@ find_package(nlohmann_json REQUIRED)
 find_package(GTest REQUIRED)
 find_package(benchmark REQUIRED)
 find_package(Eigen3 REQUIRED NO_MODULE)
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8)
+find_path(PCRE2_INCLUDE_DIR pcre2.h REQUIRED)  # not through pkg-config, which a machine may lack
+find_library(PCRE2_LIBRARY pcre2-8 REQUIRED)
+add_library(PCRE2::PCRE2 UNKNOWN IMPORTED)
+set_target_properties(PCRE2::PCRE2 PROPERTIES
+  IMPORTED_LOCATION "${PCRE2_LIBRARY}" INTERFACE_INCLUDE_DIRECTORIES "${PCRE2_INCLUDE_DIR}")
 find_package(rapidcheck QUIET)
 include(GoogleTest)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write the first inputs of the fuzz targets: fuzz_seeds.py FOLDER makes FOLDER/fuzz_{safetensors,config,tokenizer}/."""
+"""Write the first inputs of the fuzz targets: fuzz_seeds.py FOLDER makes FOLDER/fuzz_config/ and so on."""
 import json
 import os
 import shutil
@@ -34,7 +34,8 @@ MERGED = {"model": {"vocab": {"xy": 259, "xyz": 260}, "merges": ["x y", "xy z", 
           "added_tokens": [dict(ADDED[0], id=259, content="xy")]}
 TOKENIZER = [
     ({}, "ab aab<|end|> a token"), (WORDS, "don't  stop 12\n"), ({"added_tokens": ADDED}, " <|a|> x y ab é \t<|a"),
-    (MERGED, "xyz xy"), ({"model": {"merges": [["a", "b"]]}}, "\U0001f600\u180e"), ({"normalizer": {"type": "NFC"}}, ""),
+    (MERGED, "xyz xy"), ({"model": {"merges": [["a", "b"]]}}, "\U0001f600\u180e"),
+    ({"normalizer": {"type": "NFC"}}, ""),
 ]
 
 

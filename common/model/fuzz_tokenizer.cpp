@@ -50,7 +50,8 @@ std::string patched(std::string_view patch) {
   } catch (const Error&) {
     return std::string(patch);
   }
-  nlohmann::json file = tiny_tokenizer_json();
+  static const nlohmann::json tiny = tiny_tokenizer_json();
+  nlohmann::json file = tiny;
   file.merge_patch(parsed);
   return file.dump();
 }

@@ -13,10 +13,11 @@ namespace octavo::model {
 // Move-only; split may be called from several threads.
 class Pattern {
  public:
-  // A regular expression over code points with Unicode classes, ^ and $ at every line, as the
-  // `tokenizers` package reads it. `origin` starts the messages. Throws Error for a pattern that
-  // PCRE2 does not take, one above 16 KiB, and one that can match nothing at all (it would cut a
-  // text everywhere).
+  // A regular expression over code points with Unicode classes (of PCRE2's Unicode version, 14
+  // with 10.42: letters and digits that are newer belong to no class), ^ and $ at every line, as
+  // the `tokenizers` package reads it. `origin` starts the messages. Throws Error for a pattern
+  // that PCRE2 does not take, one above 16 KiB, and one that can match nothing at all (it would cut
+  // a text everywhere).
   static Pattern regex(std::string_view pattern, std::string_view origin);
   // The string itself.
   static Pattern literal(std::string_view text, std::string_view origin);

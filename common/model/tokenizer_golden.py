@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write tokenizer_golden.json: small tokenizers of every supported form, their ids and texts by the `tokenizers` package.
+"""Write tokenizer_golden.json: a small tokenizer of every supported form, with ids and texts by `tokenizers`.
 
     tokenizer_golden.py [--check]     --check only compares the committed file; exit 77 without the package
 
@@ -30,10 +30,12 @@ SENTENCES = [
 LETTERS_OR_MORE = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
                    r"|\s*[\r\n]+|\s+(?!\S)|\s+")
 PIECES = [
-    "the", " The", " lantern", "don't", "IT'S", " she'll", "'tis", "it's", "12", " 3", "1234567", "é", "étude", "東京", "天気は",
-    " ", "  ", "\t", "\n", "\r\n", "\u00a0", "\u3000", "\u0085", "\u180e", "\u200b", "!", "?!", "...", "--", "😀", "👩‍🚀",
-    "e\u0301", "\u0301", "\0", "\x7f", "мир", "ab", "abab", "lamp", "lamps", "<|end|>", "<|end|", "<|en", "<tool>", "<tool>s",
-    "<mask>", "[x]", "two words", "\u017f", "Ⅷ", "x²", "٣", "z"]
+    "the", " The", " lantern", "don't", "IT'S", " she'll", "'tis", "it's", "12", " 3", "1234567", "é", "étude",
+    "東京", "天気は",
+    " ", "  ", "\t", "\n", "\r\n", "\u00a0", "\u3000", "\u0085", "\u180e", "\u200b", "!", "?!", "...", "--",
+    "😀", "👩‍🚀",
+    "e\u0301", "\u0301", "\0", "\x7f", "мир", "ab", "abab", "lamp", "lamps", "<|end|>", "<|end|", "<|en", "<tool>",
+    "<tool>s", "<mask>", "[x]", "two words", "\u017f", "Ⅷ", "x²", "٣", "z"]
 
 
 def isolated(pattern):

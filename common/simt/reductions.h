@@ -2,7 +2,8 @@
 // Tiles of a warp and reductions over a tile, a warp and a block; the same code for both backends.
 // Included by simt.h.
 
-namespace octavo::simt::inline SIMT_FLAVOUR {
+namespace octavo::simt {
+inline namespace SIMT_FLAVOUR {
 
 // Calls pass the user's line on, so that messages name it. A GPU has nothing to pass.
 #if SIMT_GPU
@@ -104,4 +105,5 @@ __device__ T block_reduce(T value, Op op, T (&partial)[Threads / 32] SIMT_AND_SI
   return value;
 }
 
-}  // namespace octavo::simt::inline SIMT_FLAVOUR
+}  // namespace SIMT_FLAVOUR
+}  // namespace octavo::simt

@@ -80,9 +80,6 @@ std::vector<std::string> run_version(const Version<Args>& version, const Args& a
                                      Operands& operands);
 
 template <class Shape, class Args>
-Args shape_args(const Topic<Shape, Args>& topic, const Shape& shape, DType compute);
-
-template <class Shape, class Args>
 Subject subject_of(const Topic<Shape, Args>& topic, const std::shared_ptr<const Registry>& registry,
                    const Version<Args>& version, const Version<Args>& first, DType compute,
                    std::size_t index);
@@ -108,16 +105,6 @@ std::vector<std::string> detail::run_version(const Version<Args>& v, const Args&
   const std::int64_t bytes = v.workspace != nullptr ? v.workspace(args, device) : 0;
   return run_in_guarded_scratch(device, operands.settings().compute, bytes,
                                 [&](Exec& exec) { v.run(exec, args, prepared); });
-}
-
-// The Args of a shape without memory: no GPU is touched, even for a Device that is one.
-template <class Shape, class Args>
-Args detail::shape_args(const Topic<Shape, Args>& topic, const Shape& shape, DType compute) {
-  OperandSettings settings;
-  settings.compute = compute;
-  settings.shapes_only = true;
-  Operands nothing(settings);
-  return topic.make(shape, nothing);
 }
 
 template <class Shape, class Args>
@@ -146,14 +133,14 @@ Subject detail::subject_of(const Topic<Shape, Args>& topic,
   s.tolerance = topic.tolerance(shape, compute);
   s.nonfinite_inputs = topic.nonfinite_inputs;
   s.supported = [=](const Device& device) {
-    return version->takes(shape_args(topic, shape, compute), device, compute);
+    return version->takes(args_of_shape(topic, shape, compute), device, compute);
   };
   s.run = run(&v);
   if (&first != &v) s.run_first = run(&first);
   s.reference = [=](const Operands& operands) { return topic.reference(shape, operands); };
   if (v.launches != nullptr) {
     s.launches = [=](const Device& device) {
-      return version->launches(shape_args(topic, shape, compute), device);
+      return version->launches(args_of_shape(topic, shape, compute), device);
     };
   }
   return s;

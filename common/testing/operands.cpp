@@ -184,7 +184,7 @@ void* Operands::add(const std::string& name, Kind kind, Role role, bool rows,
     copy_bytes(data, initial.data(), initial.size(), stream_);
     copy_bytes(o.memory.data() + guard + bytes, frame.data(), frame.size(), stream_);
     stream_.synchronize();
-    if (settings_.guarded) o.original = std::move(initial);
+    o.original = std::move(initial);
   }
   operands_.emplace(name, std::move(o));
   order_.push_back(name);
@@ -207,6 +207,10 @@ WeightSet Operands::weights() const {
                         o.extents.data(), static_cast<int>(o.extents.size()))});
   }
   return all;
+}
+
+void Operands::forget_values() {
+  for (auto& [name, operand] : operands_) operand.original = {};
 }
 
 std::vector<std::string> Operands::outputs() const {

@@ -98,7 +98,8 @@ class Operands {
 
   const OperandSettings& settings() const { return settings_; }
   Stream& stream() { return stream_; }
-  WeightSet weights() const;                 // host copies; guarded operands only
+  WeightSet weights() const;                 // host copies
+  void forget_values();                      // drops them: values() and weights() are then empty
   std::vector<std::string> outputs() const;  // names, in the order made; in_place ones too
   std::vector<std::string> row_outputs() const;
   std::int64_t size_of(const std::string& name) const;  // elements

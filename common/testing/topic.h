@@ -41,4 +41,14 @@ struct Topic {
   std::vector<std::string> nonfinite_inputs;
 };
 
+// The Args of a shape without memory: no GPU is touched, even for a Device that is one.
+template <class Shape, class Args>
+Args args_of_shape(const Topic<Shape, Args>& topic, const Shape& shape, DType compute) {
+  OperandSettings settings;
+  settings.compute = compute;
+  settings.shapes_only = true;
+  Operands nothing(settings);
+  return topic.make(shape, nothing);
+}
+
 }  // namespace octavo::testing

@@ -3,12 +3,19 @@
 // waits. Here the copy happens as late as the rules allow, at the wait, or at once where the
 // schedule says so; until then the destination holds 0xFF, so that a read without a wait shows.
 
+#include <cstring>
+
 #include "common/simt/cpu/access.h"
 
-namespace octavo::simt::inline SIMT_FLAVOUR {
+namespace octavo::simt {
+inline namespace SIMT_FLAVOUR {
 
 // Instrumented on purpose: the sanitizers see both ends of the copy.
 SIMT_SELF_REPORTING inline void copy_now(const cpu::AsyncCopy& copy) {
+  if (copy.bytes == 16) {
+    std::memcpy(copy.dst, copy.src, 16);
+    return;
+  }
   auto* to = static_cast<unsigned char*>(copy.dst);
   const auto* from = static_cast<const unsigned char*>(copy.src);
   for (int i = 0; i < 16; ++i) to[i] = i < copy.bytes ? from[i] : 0;
@@ -29,10 +36,12 @@ SIMT_SELF_REPORTING inline void cp_async16(void* to, const void* from, int bytes
   note_access(AccessKind::kCopyTo, to, 16, site);
   const cpu::AsyncCopy copy{to, from, bytes, 0};
   if (cpu::async_at_once()) return copy_now(copy);
-  for (int i = 0; i < bytes; ++i) {  // a bad source address is reported here, not at the wait
-    (void)static_cast<const volatile unsigned char*>(from)[i];
+  if (bytes > 0) {  // a bad source address is reported here, not at the wait
+    (void)static_cast<const volatile unsigned char*>(from)[0];
+    (void)static_cast<const volatile unsigned char*>(from)[bytes - 1];
   }
-  for (int i = 0; i < 16; ++i) static_cast<volatile unsigned char*>(to)[i] = 0xff;
+  static_cast<volatile std::uint64_t*>(to)[0] = ~std::uint64_t{0};
+  static_cast<volatile std::uint64_t*>(to)[1] = ~std::uint64_t{0};
   cpu::async_push(copy);
 }
 
@@ -48,4 +57,5 @@ void cp_async_wait() {
   }
 }
 
-}  // namespace octavo::simt::inline SIMT_FLAVOUR
+}  // namespace SIMT_FLAVOUR
+}  // namespace octavo::simt

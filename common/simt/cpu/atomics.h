@@ -7,7 +7,8 @@
 
 #include "common/simt/cpu/access.h"
 
-namespace octavo::simt::inline SIMT_FLAVOUR {
+namespace octavo::simt {
+inline namespace SIMT_FLAVOUR {
 
 template <class T, class... Allowed>
 inline constexpr bool kOneOf = (std::is_same_v<T, Allowed> || ...);
@@ -73,7 +74,8 @@ SIMT_UNSEEN inline void __threadfence() { cpu::current_thread->fenced = true; }
 SIMT_UNSEEN inline void __threadfence_block() { cpu::current_thread->fenced = true; }
 inline void __nanosleep(unsigned) { cpu::maybe_preempt(); }
 
-}  // namespace octavo::simt::inline SIMT_FLAVOUR
+}  // namespace SIMT_FLAVOUR
+}  // namespace octavo::simt
 
 using octavo::simt::__nanosleep;
 using octavo::simt::__threadfence;

@@ -5,7 +5,8 @@
 #include "common/simt/cpu/keywords.h"
 #include "common/simt/cpu/runtime.h"
 
-namespace octavo::simt::inline SIMT_FLAVOUR {
+namespace octavo::simt {
+inline namespace SIMT_FLAVOUR {
 
 inline void __syncthreads(SIMT_SITE) {
   cpu::block_barrier(0, 0, 0, cpu::BarrierKind::kSync, "__syncthreads", site);
@@ -33,7 +34,8 @@ inline void named_barrier_arrive(int id, int count, SIMT_SITE) {
   cpu::block_barrier(id, count, 0, cpu::BarrierKind::kArrive, "named_barrier_arrive", site);
 }
 
-}  // namespace octavo::simt::inline SIMT_FLAVOUR
+}  // namespace SIMT_FLAVOUR
+}  // namespace octavo::simt
 
 using octavo::simt::__syncthreads;
 using octavo::simt::__syncthreads_and;

@@ -9,7 +9,8 @@
 
 #include "common/simt/backend.h"
 
-namespace octavo::simt::inline SIMT_FLAVOUR {
+namespace octavo::simt {
+inline namespace SIMT_FLAVOUR {
 
 inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
 inline float fast_exp(float x) { return std::exp(x); }
@@ -56,7 +57,8 @@ inline long long max(long long a, long long b) { return a < b ? b : a; }
 inline float min(float a, float b) { return std::fmin(a, b); }
 inline float max(float a, float b) { return std::fmax(a, b); }
 
-}  // namespace octavo::simt::inline SIMT_FLAVOUR
+}  // namespace SIMT_FLAVOUR
+}  // namespace octavo::simt
 
 using octavo::simt::__brev;
 using octavo::simt::__clz;

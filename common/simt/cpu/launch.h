@@ -7,7 +7,8 @@
 #include "common/simt/cpu/number_types.h"
 #include "common/simt/cpu/runtime.h"
 
-namespace octavo::simt::inline SIMT_FLAVOUR {
+namespace octavo::simt {
+inline namespace SIMT_FLAVOUR {
 
 // The launch's dynamic shared memory, aligned to 1024 bytes.
 template <class T>
@@ -18,10 +19,10 @@ T* dynamic_shared() {
 // A grid's extents and the line of the launch.
 struct GridAtSite {
   dim3 extent;
-  cpu::CallSite site;
-  GridAtSite(dim3 e, SIMT_SITE) : extent(e), site(site) {}
+  cpu::CallSite launched_at;
+  GridAtSite(dim3 e, SIMT_SITE) : extent(e), launched_at(site) {}
   template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
-  GridAtSite(I x, SIMT_SITE) : extent(static_cast<unsigned>(x)), site(site) {}
+  GridAtSite(I x, SIMT_SITE) : extent(static_cast<unsigned>(x)), launched_at(site) {}
 };
 
 template <class... P>
@@ -47,7 +48,7 @@ void launch(void (*kernel)(P...), GridAtSite grid, dim3 block, std::size_t share
                  .block = {block.x, block.y, block.z},
                  .shared_bytes = shared_bytes,
                  .kernel = reinterpret_cast<const void*>(kernel),
-                 .site = grid.site,
+                 .site = grid.launched_at,
                  .body = KernelCall<P...>::run,
                  .argument = &c});
 }
@@ -58,4 +59,5 @@ void set_constant(T& symbol, const std::type_identity_t<T>& value) {
   std::memcpy(static_cast<void*>(&symbol), &value, sizeof(T));
 }
 
-}  // namespace octavo::simt::inline SIMT_FLAVOUR
+}  // namespace SIMT_FLAVOUR
+}  // namespace octavo::simt

@@ -13,7 +13,8 @@
 #include "common/simt/cpu/thread_index.h"
 #include "common/simt/cpu/warp_operations.h"
 
-namespace octavo::simt::inline SIMT_FLAVOUR {
+namespace octavo::simt {
+inline namespace SIMT_FLAVOUR {
 
 struct MmaOperands {  // of one lane
   std::uint32_t a[4], b[2];
@@ -157,4 +158,5 @@ SIMT_LDMATRIX(ldmatrix_x2_trans, 2, true)
 SIMT_LDMATRIX(ldmatrix_x4_trans, 4, true)
 #undef SIMT_LDMATRIX
 
-}  // namespace octavo::simt::inline SIMT_FLAVOUR
+}  // namespace SIMT_FLAVOUR
+}  // namespace octavo::simt

@@ -6,7 +6,8 @@
 #include "common/simt/cpu/number_types.h"
 #include "common/simt/cpu/runtime.h"
 
-namespace octavo::simt::inline SIMT_FLAVOUR {
+namespace octavo::simt {
+inline namespace SIMT_FLAVOUR {
 
 SIMT_UNSEEN inline uint3 thread_index() {
   const Index3& i = cpu::current_thread->thread;
@@ -26,7 +27,8 @@ SIMT_UNSEEN inline dim3 grid_extent() {
 }
 SIMT_UNSEEN inline unsigned lane_index() { return cpu::current_thread->lane; }
 
-}  // namespace octavo::simt::inline SIMT_FLAVOUR
+}  // namespace SIMT_FLAVOUR
+}  // namespace octavo::simt
 
 #define threadIdx (::octavo::simt::thread_index())
 #define blockIdx (::octavo::simt::block_index())

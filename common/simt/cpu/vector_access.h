@@ -6,7 +6,8 @@
 
 #include "common/simt/cpu/access.h"
 
-namespace octavo::simt::inline SIMT_FLAVOUR {
+namespace octavo::simt {
+inline namespace SIMT_FLAVOUR {
 
 // N elements that are loaded and stored together.
 template <class T, int N>
@@ -55,6 +56,7 @@ SIMT_SELF_REPORTING T __ldg(const T* p, SIMT_SITE) {
   return *p;
 }
 
-}  // namespace octavo::simt::inline SIMT_FLAVOUR
+}  // namespace SIMT_FLAVOUR
+}  // namespace octavo::simt
 
 using octavo::simt::__ldg;

@@ -8,7 +8,8 @@
 #include "common/simt/cpu/keywords.h"
 #include "common/simt/cpu/runtime.h"
 
-namespace octavo::simt::inline SIMT_FLAVOUR {
+namespace octavo::simt {
+inline namespace SIMT_FLAVOUR {
 
 inline constexpr std::uint32_t kFullMask = 0xffffffffu;
 
@@ -156,10 +157,12 @@ SIMT_UNSEEN void combine_match(cpu::Lanes& lanes) {
 
 SIMT_UNSEEN inline void combine_nothing(cpu::Lanes&) {}
 
-}  // namespace octavo::simt::inline SIMT_FLAVOUR
+}  // namespace SIMT_FLAVOUR
+}  // namespace octavo::simt
 
 // ---- CUDA's names. int and unsigned results are CUDA's, too.
-namespace octavo::simt::inline SIMT_FLAVOUR {
+namespace octavo::simt {
+inline namespace SIMT_FLAVOUR {
 
 inline void __syncwarp(std::uint32_t mask = kFullMask, SIMT_SITE) {
   cpu::WarpOp op{
@@ -222,7 +225,8 @@ unsigned __match_any_sync(std::uint32_t mask, T value, SIMT_SITE) {
   return result;
 }
 
-}  // namespace octavo::simt::inline SIMT_FLAVOUR
+}  // namespace SIMT_FLAVOUR
+}  // namespace octavo::simt
 
 using octavo::simt::__all_sync;
 using octavo::simt::__any_sync;

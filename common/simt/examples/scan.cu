@@ -38,7 +38,6 @@ __global__ void __launch_bounds__(kThreads)
     __syncthreads();  // the totals of all warps are there
     if (warp == 0) {
       const int scanned = tile_scan(WarpTile<kWarps>(), thread < kWarps ? total[thread] : 0);
-      __syncwarp();  // all lanes have read before one writes
       if (thread < kWarps) total[thread] = scanned;
     }
     __syncthreads();  // they are running sums now

@@ -3,24 +3,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <ostream>
 #include <string>
 #include <string_view>
 
-#include "common/base/error.h"
+#include "common/simt/tests/programs.h"
 
 namespace octavo::simt {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr const char* kSchedules[] = {"SCHEDULE=fwd SEED=1", "SCHEDULE=rev SEED=1",
-                                      "SCHEDULE=rand SEED=1", "SCHEDULE=rand SEED=2",
-                                      "SCHEDULE=pct SEED=1"};
+const std::string kSchedules[] = {programs::schedule("fwd", 1), programs::schedule("rev", 1),
+                                  programs::schedule("rand", 1), programs::schedule("rand", 2),
+                                  programs::schedule("pct", 1)};
 
 struct Mistake {
   const char* name;
@@ -102,21 +99,8 @@ struct Outcome {
   std::string text;
 };
 
-Outcome run(const std::string& program, const std::string& schedule, const std::string& name) {
-  std::string variables = schedule;
-  for (const char* variable : {"SCHEDULE", "SEED"}) {
-    variables.insert(variables.find(variable), "OCTAVO_SIMT_");
-  }
-  const std::string command =
-      variables + " timeout 60 " + OCTAVO_SIMT_PROGRAMS + "/" + program + " " + name + " 2>&1";
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) fail("cannot start {}", command);
-  Outcome outcome{'C', ""};
-  std::array<char, 4096> buffer;
-  for (std::size_t n; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) {
-    outcome.text.append(buffer.data(), n);
-  }
-  pclose(pipe);
+Outcome run(const std::string& program, const std::string& variables, const std::string& name) {
+  Outcome outcome{'C', programs::output_of(program, name, variables)};
   for (const auto& [word, letter] :
        {std::pair{"DETECTED", 'D'}, {"WRONG\n", 'W'}, {"SILENT\n", 'S'}}) {
     if (outcome.text.find(word) != std::string::npos) outcome.letter = letter;
@@ -157,6 +141,11 @@ TEST_P(Mistakes, PlainBuild) {
       EXPECT_THAT(outcome.text, HasSubstr(mistake.message));
     }
   }
+}
+
+TEST_P(Mistakes, FibersOfTheCLibrary) {
+  const Outcome outcome = run("simt_mistakes_ucontext", kSchedules[0], GetParam().name);
+  expect_at_least(GetParam().plain[0], outcome, "ucontext");
 }
 #endif
 

@@ -1,0 +1,144 @@
+#include "common/bench/ceilings.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#if defined(__FMA__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
+namespace octavo::bench {
+namespace {
+
+template <class F>
+double seconds_of(F f) {
+  const auto begin = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// The widest fused multiply-add that the build may use.
+#if defined(__AVX512F__)
+using Lanes = __m512;
+inline Lanes broadcast(float x) { return _mm512_set1_ps(x); }
+inline Lanes fma(Lanes a, Lanes b, Lanes c) { return _mm512_fmadd_ps(a, b, c); }
+inline Lanes add(Lanes a, Lanes b) { return _mm512_add_ps(a, b); }
+inline Lanes load(const float* p) { return _mm512_loadu_ps(p); }
+#elif defined(__FMA__)
+using Lanes = __m256;
+inline Lanes broadcast(float x) { return _mm256_set1_ps(x); }
+inline Lanes fma(Lanes a, Lanes b, Lanes c) { return _mm256_fmadd_ps(a, b, c); }
+inline Lanes add(Lanes a, Lanes b) { return _mm256_add_ps(a, b); }
+inline Lanes load(const float* p) { return _mm256_loadu_ps(p); }
+#elif defined(__ARM_NEON)
+using Lanes = float32x4_t;
+inline Lanes broadcast(float x) { return vdupq_n_f32(x); }
+inline Lanes fma(Lanes a, Lanes b, Lanes c) { return vfmaq_f32(c, a, b); }
+inline Lanes add(Lanes a, Lanes b) { return vaddq_f32(a, b); }
+inline Lanes load(const float* p) { return vld1q_f32(p); }
+#else
+using Lanes = float;
+inline Lanes broadcast(float x) { return x; }
+inline Lanes fma(Lanes a, Lanes b, Lanes c) { return std::fma(a, b, c); }
+inline Lanes add(Lanes a, Lanes b) { return a + b; }
+inline Lanes load(const float* p) { return *p; }
+#endif
+constexpr int kLanes = static_cast<int>(sizeof(Lanes) / sizeof(float));
+
+float first_lane(Lanes v) {
+  float x;
+  std::memcpy(&x, &v, sizeof(x));
+  return x;
+}
+
+// Twelve independent chains hide the latency of 4 to 5 cycles at 2 a cycle, and fit in 16
+// registers.
+constexpr int kChains = 12;
+
+float fma_chains(std::int64_t steps) {
+  const Lanes a = broadcast(0.999f), b = broadcast(1e-3f);
+  Lanes c[kChains];
+  for (int i = 0; i < kChains; ++i) c[i] = broadcast(static_cast<float>(i));
+  for (std::int64_t s = 0; s < steps; ++s) {
+    for (int i = 0; i < kChains; ++i) c[i] = fma(a, c[i], b);
+  }
+  for (int i = 1; i < kChains; ++i) c[0] = add(c[0], c[i]);
+  return first_lane(c[0]);
+}
+
+constexpr std::int64_t kSteps = 2'000'000;  // about 5 to 10 ms
+constexpr double kChainFlops = 2.0 * kChains * kLanes * static_cast<double>(kSteps);
+
+float sum_of(const float* p, std::int64_t n) {
+  constexpr int kSums = 8;
+  Lanes sums[kSums];
+  for (Lanes& s : sums) s = broadcast(0);
+  std::int64_t i = 0;
+  for (; i + kSums * kLanes <= n; i += kSums * kLanes) {
+    for (int k = 0; k < kSums; ++k) sums[k] = add(sums[k], load(p + i + k * kLanes));
+  }
+  for (int k = 1; k < kSums; ++k) sums[0] = add(sums[0], sums[k]);
+  return first_lane(sums[0]);
+}
+
+constexpr std::int64_t kChunks =
+    16;  // a thread, so that one that starts late leaves its share to the others
+
+volatile float g_sink;  // keeps results alive
+
+}  // namespace
+
+double Ceilings::seconds(const Work& work) const {
+  return std::max(work.bytes / read_bandwidth, work.flops / fma_all);
+}
+
+CeilingProbe::CeilingProbe(ThreadPool& pool, std::int64_t bytes)
+    : pool_(pool), buffer_(static_cast<std::size_t>(bytes / 4), 1.0f) {
+  best_.threads = pool.size();
+}
+
+double CeilingProbe::read_once() {
+  const std::int64_t parts = kChunks * pool_.size();
+  const std::int64_t n = static_cast<std::int64_t>(buffer_.size()) / parts;
+  std::vector<float> sums(static_cast<std::size_t>(parts));
+  const double seconds = seconds_of([&] {
+    pool_.parallel_for(parts, [&](std::int64_t i) {
+      sums[static_cast<std::size_t>(i)] = sum_of(buffer_.data() + i * n, n);
+    });
+  });
+  g_sink = sums[0];
+  return static_cast<double>(n * parts) * sizeof(float) / seconds;
+}
+
+double CeilingProbe::copy_once() {
+  const std::int64_t parts = kChunks * pool_.size();
+  const std::int64_t n = static_cast<std::int64_t>(buffer_.size()) / (2 * parts);
+  const double seconds = seconds_of([&] {
+    pool_.parallel_for(parts, [&](std::int64_t i) {
+      std::memcpy(buffer_.data() + (2 * i + 1) * n, buffer_.data() + 2 * i * n,
+                  static_cast<std::size_t>(n) * sizeof(float));
+    });
+  });
+  return static_cast<double>(2 * n * parts) * sizeof(float) / seconds;
+}
+
+void CeilingProbe::sample() {
+  best_.read_bandwidth = std::max(best_.read_bandwidth, read_once());
+  best_.copy_bandwidth = std::max(best_.copy_bandwidth, copy_once());
+  const double one = seconds_of([] { g_sink = fma_chains(kSteps); });
+  best_.fma_core = std::max(best_.fma_core, kChainFlops / one);
+  const double all = seconds_of([&] {
+    pool_.parallel_for(kChunks * pool_.size(),
+                       [](std::int64_t) { g_sink = fma_chains(kSteps / kChunks); });
+  });
+  best_.fma_all = std::max(best_.fma_all, pool_.size() * kChainFlops / all);
+  ++best_.samples;
+}
+
+void CeilingProbe::scrub() { (void)read_once(); }
+
+}  // namespace octavo::bench

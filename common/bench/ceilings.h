@@ -1,0 +1,50 @@
+#pragma once
+// What this machine can do at best, measured: the roofs that rows are compared with. On a virtual
+// machine they move, so they are probed again and again between the rows, and the best value seen
+// counts.
+
+#include <cstdint>
+#include <vector>
+
+#include "common/base/threads.h"
+#include "common/base/work.h"
+
+namespace octavo::bench {
+
+struct Ceilings {
+  double read_bandwidth = 0;  // bytes/s, all threads reading
+  double copy_bandwidth = 0;  // bytes/s read plus bytes/s written, all threads
+  double fma_core = 0;        // FLOP/s of one thread in fp32, 2 a fused multiply-add
+  double fma_all = 0;         // of all threads at once
+  int threads = 0;
+  int samples = 0;
+
+  // The least time this work takes on this machine: max(bytes / read bandwidth, FLOPs / peak of all
+  // threads).
+  double seconds(const Work& work) const;
+};
+
+class CeilingProbe {
+ public:
+  static constexpr std::int64_t kBytes = std::int64_t{1}
+                                         << 30;  // beyond any cache, reported or not
+
+  // Allocates `bytes` and touches them with the pool's threads. Borrows the pool.
+  explicit CeilingProbe(ThreadPool& pool, std::int64_t bytes = kBytes);
+
+  // Measures each ceiling once, in a few tenths of a second.
+  void sample();
+  // Reads through the buffer, which leaves the caches without the operands of the row before.
+  void scrub();
+  const Ceilings& best() const { return best_; }
+
+ private:
+  double read_once();
+  double copy_once();
+
+  ThreadPool& pool_;
+  std::vector<float> buffer_;
+  Ceilings best_;
+};
+
+}  // namespace octavo::bench

@@ -1,0 +1,100 @@
+#include "common/bench/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "common/device/gpu_spec.h"
+
+namespace octavo::bench {
+namespace {
+
+constexpr std::string_view kNotMeasured = "not measured";
+
+// The rows that share a line: a kernel's modelled row and its measured one.
+struct Line {
+  const Row* host = nullptr;   // cpu
+  const Row* model = nullptr;  // simt or cuda
+  const Row* gpu = nullptr;    // cuda
+};
+
+bool is_kernel(const Row& row) { return row.backend != Backend::kCpu; }
+
+bool same_line(const Row& a, const Row& b) {
+  return a.topic == b.topic && a.compute == b.compute && a.shape == b.shape &&
+         a.version == b.version && is_kernel(a) == is_kernel(b);
+}
+
+std::string measured_cells(const Row* row) {
+  if (row == nullptr || !row->measured()) {
+    return fmt::format("{:>12} {:>8} {:>8} {:>6} {:>7}", kNotMeasured, "", "", "", "");
+  }
+  const double s = row->median();
+  return fmt::format("{:>12} {:>8.2f} {:>8.3f} {:>6} {:>7.2f}", format_time(s),
+                     row->work.bytes / s / 1e9, row->work.flops / s / 1e12,
+                     row->roof_seconds > 0 ? fmt::format("{:.0f}", row->roof_percent()) : "",
+                     row->times_v1());
+}
+
+std::string line_of(const Line& line) {
+  const Row& any = line.host != nullptr ? *line.host : *line.model;
+  const Row* const timed = line.host != nullptr ? line.host : line.gpu;
+  std::string text = fmt::format("  {:<28} {}", any.version, measured_cells(timed));
+  for (const GpuSpec& gpu : gpu_specs()) {
+    text += fmt::format(" {:>10}", line.model == nullptr
+                                       ? ""
+                                       : format_time(model_seconds(gpu, any.work, any.compute,
+                                                                   std::max(1, any.launches))));
+  }
+  const bool has_error = timed != nullptr && timed->max_error >= 0;
+  text += fmt::format(
+      " {:>12}", has_error ? fmt::format("{:.2g}", timed->max_error) : std::string(kNotMeasured));
+  if (timed != nullptr && !timed->error.empty()) text += "  FAILED: " + timed->error;
+  return text + "\n";
+}
+
+std::string heading(const Row& row) {
+  std::string text = fmt::format("{} {} {}   {:.3g} GFLOP, {:.3g} MB, {:.3g} FLOP/B\n", row.topic,
+                                 name_of(row.compute), row.shape, row.work.flops / 1e9,
+                                 row.work.bytes / 1e6, row.work.intensity());
+  text += fmt::format("  {:<28} {:>12} {:>8} {:>8} {:>6} {:>7}", "version", "measured", "GB/s",
+                      "TFLOP/s", "roof%", "x_v1");
+  for (const GpuSpec& gpu : gpu_specs())
+    text += fmt::format(" {:>10}", fmt::format("{} model", gpu.name));
+  return text + fmt::format(" {:>12}\n", "max error");
+}
+
+}  // namespace
+
+std::string format_time(double seconds) {
+  if (seconds < 1e-6) return fmt::format("{:.0f} ns", seconds * 1e9);
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  return fmt::format("{:.3g} s", seconds);
+}
+
+std::string table(const std::vector<Row>& rows) {
+  std::string text;
+  std::vector<bool> done(rows.size(), false);
+  const Row* block = nullptr;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (done[i]) continue;
+    if (block == nullptr || block->topic != rows[i].topic || block->compute != rows[i].compute ||
+        block->shape != rows[i].shape) {
+      text += (block == nullptr ? "" : "\n") + heading(rows[i]);
+      block = &rows[i];
+    }
+    Line line;
+    for (std::size_t j = i; j < rows.size(); ++j) {
+      if (!same_line(rows[i], rows[j])) continue;
+      done[j] = true;
+      if (rows[j].backend == Backend::kCpu) line.host = &rows[j];
+      if (rows[j].backend == Backend::kCuda) line.gpu = &rows[j];
+      if (is_kernel(rows[j])) line.model = &rows[j];
+    }
+    text += line_of(line);
+  }
+  return text;
+}
+
+}  // namespace octavo::bench

@@ -1,0 +1,20 @@
+#pragma once
+// The table a benchmark prints: CPU rows, kernels with the times a model gives them, and kernels
+// measured on a GPU, side by side.
+
+#include <string>
+#include <vector>
+
+#include "common/bench/row.h"
+
+namespace octavo::bench {
+
+// One block for each (topic, type, shape), one line for each version. What was not measured says
+// so; a row with an error shows the error. A kernel that was measured and one that was modelled
+// share a line.
+std::string table(const std::vector<Row>& rows);
+
+// "812 ns", "14.2 us", "3.05 ms", "1.20 s".
+std::string format_time(double seconds);
+
+}  // namespace octavo::bench

@@ -1,0 +1,162 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "common/bench/context.h"
+#include "common/bench/row.h"
+#include "common/bench/stream_timer.h"
+#include "common/bench/table.h"
+
+namespace octavo::bench {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Ceilings hundred() {  // 100 GB/s and 1 TFLOP/s
+  Ceilings c;
+  c.read_bandwidth = 100e9;
+  c.fma_all = 1e12;
+  return c;
+}
+
+Row row(std::string version, Backend backend, std::vector<double> seconds) {
+  Row r;
+  r.topic = "ffn";
+  r.version = std::move(version);
+  r.shape = "T:1/D:64";
+  r.backend = backend;
+  r.compute = DType::kBF16;
+  r.work = {.flops = 2e9, .bytes = 1e9};
+  r.seconds = std::move(seconds);
+  return r;
+}
+
+TEST(Ceilings, ARoofIsTheSlowerOfMemoryAndArithmetic) {
+  EXPECT_DOUBLE_EQ(hundred().seconds({.flops = 1e9, .bytes = 1e9}), 0.01);
+  EXPECT_DOUBLE_EQ(hundred().seconds({.flops = 1e12, .bytes = 1e9}), 1.0);
+}
+
+TEST(Ceilings, AProbeMeasuresAndKeepsTheBest) {
+  ThreadPool pool(2);
+  CeilingProbe probe(pool, std::int64_t{1} << 22);
+  probe.sample();
+  const Ceilings first = probe.best();
+  probe.sample();
+  const Ceilings c = probe.best();
+  EXPECT_EQ(c.samples, 2);
+  EXPECT_EQ(c.threads, 2);
+  EXPECT_GE(c.read_bandwidth, first.read_bandwidth);
+  for (double rate : {c.read_bandwidth, c.copy_bandwidth, c.fma_core, c.fma_all})
+    EXPECT_GT(rate, 1e7);
+  EXPECT_LT(c.fma_core, 1e12);
+}
+
+TEST(Row, MedianAndSpread) {
+  EXPECT_DOUBLE_EQ(row("v", Backend::kCpu, {3, 1, 2}).median(), 2);
+  EXPECT_DOUBLE_EQ(row("v", Backend::kCpu, {4, 1, 2, 3}).median(), 2.5);
+  EXPECT_DOUBLE_EQ(row("v", Backend::kCpu, {1, 3}).cv(), std::sqrt(2.0) / 2);
+  EXPECT_DOUBLE_EQ(row("v", Backend::kCpu, {1}).cv(), 0);
+  EXPECT_EQ(row("gpu_v2", Backend::kCuda, {}).name(), "ffn/gpu_v2/bf16/T:1/D:64");
+}
+
+TEST(Judge, FillsRoofAndSpeedUpAndRefusesTheImpossible) {
+  std::vector<Row> rows = {
+      row("cpu_v1", Backend::kCpu, {0.1}), row("cpu_v2", Backend::kCpu, {0.0125}),
+      row("cpu_v3", Backend::kCpu, {0.00905}), row("cpu_v4", Backend::kCpu, {0.0092}),
+      row("gpu_v1", Backend::kSimt, {})};
+  judge(rows, hundred());
+  EXPECT_DOUBLE_EQ(rows[1].roof_percent(), 80);
+  EXPECT_DOUBLE_EQ(rows[1].times_v1(), 8);
+  EXPECT_EQ(rows[1].error, "");
+  EXPECT_THAT(rows[2].error, HasSubstr("110 % of the roof, the limit is 110"));
+  EXPECT_EQ(rows[3].error, "");
+  EXPECT_EQ(rows[4].error, "");
+}
+
+TEST(Judge, RowsOfOtherOperationsAreNoBaseline) {
+  std::vector<Row> rows = {row("v1", Backend::kCpu, {1}), row("v1", Backend::kCuda, {0.5})};
+  rows[1].launches = 2;
+  judge(rows, hundred());
+  EXPECT_DOUBLE_EQ(rows[1].times_v1(), 1);
+}
+
+TEST(Table, ShowsMeasuredModelledAndMissing) {
+  std::vector<Row> rows = {row("cpu_v1", Backend::kCpu, {0.02}), row("gpu_v1", Backend::kSimt, {}),
+                           row("gpu_v1", Backend::kCuda, {0.001}),
+                           row("gpu_v2", Backend::kSimt, {})};
+  rows[0].max_error = 0;
+  rows[2].max_error = 1e-3;
+  judge(rows, hundred());
+  const std::string text = table(rows);
+  EXPECT_THAT(text, HasSubstr("ffn BF16 T:1/D:64   2 GFLOP, 1e+03 MB, 2 FLOP/B"));
+  EXPECT_THAT(text, HasSubstr("A100 model"));
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  ASSERT_EQ(lines.size(), 5u) << text;
+  EXPECT_THAT(lines[2], AllOf(HasSubstr("cpu_v1"), HasSubstr("20 ms"), HasSubstr("50.00"),
+                              HasSubstr(" 50 ")));
+  EXPECT_THAT(lines[3], AllOf(HasSubstr("gpu_v1"), HasSubstr("1 ms"), HasSubstr("490 us"),
+                              HasSubstr("0.001")));
+  EXPECT_THAT(lines[4], AllOf(HasSubstr("gpu_v2"), HasSubstr("not measured"), HasSubstr("490 us"),
+                              HasSubstr("208 us")));
+}
+
+TEST(Table, AFailedRowSaysWhy) {
+  std::vector<Row> rows = {row("cpu_v1", Backend::kCpu, {})};
+  rows[0].error = "differs from v1";
+  EXPECT_THAT(table(rows), AllOf(HasSubstr("not measured"), HasSubstr("FAILED: differs from v1")));
+}
+
+TEST(Json, HasGoogleBenchmarksFieldsAndOurs) {
+  std::vector<Row> rows = {row("cpu_v1", Backend::kCpu, {0.02, 0.02}),
+                           row("gpu_v1", Backend::kSimt, {})};
+  rows[1].launches = 1000;
+  judge(rows, hundred());
+  const nlohmann::json json = to_json(rows);
+  EXPECT_EQ(json[0]["name"], "ffn/cpu_v1/bf16/T:1/D:64");
+  EXPECT_DOUBLE_EQ(json[0]["real_time"], 2e7);
+  EXPECT_EQ(json[0]["time_unit"], "ns");
+  EXPECT_DOUBLE_EQ(json[0]["roof%"], 50);
+  EXPECT_DOUBLE_EQ(json[0]["x_v1"], 1);
+  EXPECT_FALSE(json[0].contains("model_ns"));
+  EXPECT_FALSE(json[1].contains("real_time"));
+  EXPECT_DOUBLE_EQ(json[1]["model_ns"]["A100"], 3e6);
+}
+
+TEST(Context, SaysOnWhatAndFromWhat) {
+  const nlohmann::json c = context(hundred());
+  for (const char* key :
+       {"date", "machine", "cpu", "cpu_flags", "compiler", "march", "git_sha", "gpus"}) {
+    EXPECT_TRUE(c.contains(key)) << key;
+  }
+  EXPECT_DOUBLE_EQ(c["ceilings"]["read_GB/s"], 100);
+  EXPECT_THAT(machine_name(), ::testing::MatchesRegex("[a-z0-9]+(-[a-z0-9]+)*-threads"));
+  ASSERT_EQ(setenv("OCTAVO_MACHINE", "desk", 1), 0);
+  EXPECT_EQ(machine_name(), "desk");
+  ASSERT_EQ(unsetenv("OCTAVO_MACHINE"), 0);
+}
+
+TEST(FormatTime, PicksTheUnit) {
+  EXPECT_EQ(format_time(812e-9), "812 ns");
+  EXPECT_EQ(format_time(14.2e-6), "14.2 us");
+  EXPECT_EQ(format_time(3.05e-3), "3.05 ms");
+  EXPECT_EQ(format_time(12), "12 s");
+}
+
+TEST(StreamTimer, MeasuresTheHost) {
+  Stream stream(cpu_device());
+  StreamTimer timer(cpu_device());
+  timer.start(stream);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const double seconds = timer.stop(stream);
+  EXPECT_GE(seconds, 0.005);
+  EXPECT_LT(seconds, 5);
+}
+
+}  // namespace
+}  // namespace octavo::bench
