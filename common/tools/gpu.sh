@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Everything that needs a GPU, in one go and without a network: builds the preset 'cuda' for the device here, runs the tests
-# labelled gpu, the benchmarks, and compute-sanitizer where it works, and writes one JSON file.
+# Everything that needs a GPU, in one go and without a network: builds the preset 'cuda' for the device here, runs
+# the tests labelled gpu, the benchmarks, and compute-sanitizer where it works, and writes one JSON file.
 #
 #   common/tools/gpu.sh [FILE]        FILE: docs/results/gpu.json
 #
-# Exit status: 0 all well, 1 a test, benchmark or sanitizer failed, 2 bad arguments, 3 no CUDA toolkit, 4 built, but there is
-# no device to run on. With .deps/ (common/tools/bundle.sh) the libraries come from there.
+# Exit status: 0 all well, 1 a test, benchmark or sanitizer failed, 2 bad arguments, 3 no CUDA toolkit, 4 built, but
+# there is no device to run on. With .deps/ (common/tools/bundle.sh) the libraries come from there.
+# OCTAVO_GPU_TARGETS limits the build to some targets.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -58,7 +59,8 @@ run_sanitizer() {
   tool=$(command -v compute-sanitizer || true)
   if [[ -z $tool ]]; then say "compute-sanitizer is not installed"; echo "not installed" >"$probe"; return 0; fi
   while read -r program; do
-    timeout 60 "$tool" --error-exitcode 9 "$program" --gtest_filter='*cuda*:*Gpu*:*Cuda*' >"$probe.log" 2>&1 && continue
+    timeout 60 "$tool" --error-exitcode 9 "$program" --gtest_filter='*cuda*:*Gpu*:*Cuda*' \
+      </dev/null >"$probe.log" 2>&1 && continue
     if [[ $? -eq 9 ]]; then cat "$probe.log" >&2; echo "errors in $(basename "$program")" >"$probe"; return 1; fi
     say "compute-sanitizer does not work here: $(tail -n 1 "$probe.log")"
     echo "does not work here" >"$probe"
@@ -71,7 +73,8 @@ mkdir -p "$build"
 configure
 rm -rf "$parts"
 mkdir -p "$parts"
-timed build cmake --build "$build" -j "$jobs"
+# shellcheck disable=SC2086  # the targets are words
+timed build cmake --build "$build" -j "$jobs" ${OCTAVO_GPU_TARGETS:+--target $OCTAVO_GPU_TARGETS}
 [[ $failed -eq 0 ]] || { say "the build failed"; exit 1; }
 if [[ $("$build/common/device/devices" | grep -c '^cuda') -eq 0 ]]; then
   say "built for $(grep -o 'CMAKE_CUDA_ARCHITECTURES:.*' "$build/CMakeCache.txt" | cut -d= -f2), but there is no CUDA device" \
