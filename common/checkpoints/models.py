@@ -85,6 +85,9 @@ CONFIGS = {
 }
 
 
+CONFIGS["tiny-moe-specialised"] = CONFIGS["tiny-moe"]  # tiny-moe's second stage
+
+
 def build(name):
     model_class, config_class, values = CONFIGS[name]
     model = model_class(config_class(**values))

@@ -28,11 +28,12 @@ def table(head, rows):
 
 def training():
     rows = []
-    for name in NAMES:
-        t = read(name, "training.json")
+    for name, file in [(name, "training.json") for name in NAMES[:1]] + [("tiny-moe", "training-tiny-moe-specialised.json")] + [
+            (name, "training.json") for name in NAMES[1:]]:
+        t = read(name, file)
         if t:
             marks = [t["log"][i * (len(t["log"]) - 1) // 5] for i in range(1, 6)]
-            rows.append([name, t["seed"], t["steps"], "%.2f M" % (t["tokens"] / 1e6), "%.0f" % (t["seconds"] / 60), ", ".join("%d: %.3f" % (m[0], m[3]) for m in marks)])
+            rows.append([t["name"], t["seed"], t["steps"], "%.2f M" % (t["tokens"] / 1e6), "%.0f" % (t["seconds"] / 60), ", ".join("%d: %.3f" % (m[0], m[3]) for m in marks)])
     return table(["checkpoint", "seed", "steps", "tokens", "minutes", "loss (nats a token) after step"], rows)
 
 

@@ -111,8 +111,9 @@ def train(run, recipe, rows, minutes, save_every=180):
     run.model.train()
     begun, before, saved = time.time(), run.seconds, time.time()
     while run.seconds < minutes * 60:
+        objective.part = run.seconds / (minutes * 60)
         for group in run.optimizer.param_groups:
-            group["lr"] = learning_rate(recipe, run.step, run.seconds / (minutes * 60))
+            group["lr"] = learning_rate(recipe, run.step, objective.part)
         ids = rows.take(recipe.batch)
         run.optimizer.zero_grad(set_to_none=True)
         loss, total = objective.loss(ids)
@@ -145,7 +146,7 @@ def main():
     torch.set_num_threads(1)
     os.makedirs(args.work, exist_ok=True)
     recipe = objectives.RECIPES[args.name]
-    out = args.out or os.path.join(HERE, args.name)
+    out = args.out or os.path.join(HERE, recipe.folder or args.name)
     encoder = T.load(os.path.join(HERE, "tiny-moe"))
     run = Run(args.name, recipe, args.work, args.seed).resume()
     print("parameters %d, step %d" % (sum(p.numel() for p in run.model.parameters()), run.step), flush=True)
@@ -155,7 +156,7 @@ def main():
     export.write(run.model, args.name, out)
     record = {"name": args.name, "seed": args.seed, "minutes": minutes, "steps": run.step, "tokens": run.tokens, "seconds": round(run.seconds),
               "columns": ["step", "tokens", "seconds", "loss in nats a token"], "log": run.log}
-    with open(os.path.join(out, "training.json"), "w") as f:
+    with open(os.path.join(out, "training-%s.json" % args.name if recipe.folder else "training.json"), "w") as f:
         f.write(json.dumps(record).replace("], [", "],\n  [") + "\n")
 
 
