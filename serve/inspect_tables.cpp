@@ -149,6 +149,10 @@ std::string bar(double share, double largest, int width) {
   return text + std::string(static_cast<std::size_t>(width - cells), ' ');
 }
 
+std::string without_end_spaces(const std::string& line) {
+  return line.substr(0, line.find_last_not_of(' ') + 1);
+}
+
 }  // namespace
 
 std::string expert_load_bars(const std::vector<std::int64_t>& layers,
@@ -175,9 +179,9 @@ std::string expert_load_bars(const std::vector<std::int64_t>& layers,
         rows[e] += fmt::format("{} {:>4.1f} %  ", bar(n, largest, kBar), 100 * n / all);
       }
     }
-    text += heading + "\n";
-    for (const std::string& row : rows) text += row + "\n";
-    text += footer + "\n";
+    text += without_end_spaces(heading) + "\n";
+    for (const std::string& row : rows) text += without_end_spaces(row) + "\n";
+    text += without_end_spaces(footer) + "\n";
   }
   return text;
 }

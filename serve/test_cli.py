@@ -6,6 +6,7 @@ Bad input gives one line on stderr and exit code 2, whatever the input was; good
 import json
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -198,6 +199,16 @@ class Works(unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         for figure in ("46.70 B", "12.88 B", "93.41 GB", "128.00 KiB", "4.00 GiB"):
             self.assertIn(figure, out)
+
+    def test_the_samples_in_the_readme_are_what_the_program_prints(self):
+        with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:
+            samples = re.findall(r"```console\n\$ \./run ([^\n]+)\n(.*?)```", f.read(), re.S)
+        self.assertEqual(len(samples), 2)
+        for command, printed in samples:
+            code, out, err = octavo(*shlex.split(command))
+            self.assertEqual(code, 0, err)
+            wanted = " ".join(printed.replace("...\n", "").split())  # lines are wrapped and beginnings left out there
+            self.assertIn(wanted, " ".join(out.split()))
 
     def test_a_closed_reader_is_no_crash(self):
         command = "'%s' generate --prompt a --max-tokens 300 --temperature 0 2>/dev/null | head -c 1 >/dev/null; echo ${PIPESTATUS[0]}" % PROGRAM

@@ -6,6 +6,9 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 set(OCTAVO_MARCH "native" CACHE STRING "-march of the host code; a binary checks at start that its CPU has these instructions")
 set(OCTAVO_SANITIZE "" CACHE STRING "value of -fsanitize for everything that is ours: address,undefined or thread")
+if(OCTAVO_SANITIZE)  # light optimization: g++ takes minutes over some kernels at -O2; and View's assertions stay on
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+endif()
 option(OCTAVO_FUZZ "build the libFuzzer targets (clang only)" OFF)
 option(OCTAVO_CUDA "also build the kernels with nvcc" OFF)
 

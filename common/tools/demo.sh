@@ -17,8 +17,8 @@ show() {
 }
 
 heading "1. Text from a Mixture-of-Experts model with 2.8 million parameters, on this CPU"
-show generate --chat "Tell me a story about Mira and a lantern." --seed 1
-show generate --chat "Will it be cold in Bergen on Friday?" --seed 2
+show generate --chat "Tell me a story about Mira and a lantern." --seed 2
+show generate --chat "Will it be cold in Bergen on Friday?" --seed 3
 
 heading "2. The seed decides the draw; temperature 0 takes the likeliest token every time"
 show generate --chat "What is 47 + 35? Think of pears." --temperature 0
