@@ -1,4 +1,4 @@
-// Stacks: mapped with a guard page below, pooled for each OS thread, and reused.
+// Stacks: mapped with a guard below, pooled for each OS thread, and reused.
 
 #include <sys/mman.h>
 
@@ -10,8 +10,9 @@ namespace octavo::simt::cpu {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kGuard = std::size_t{1}
-                               << 20;  // addresses only; a large array must not jump over it
+// An overflow faults instead of writing a neighbour's stack. Wide, and only addresses: a large
+// local array must not jump over it.
+constexpr std::size_t kGuard = std::size_t{1} << 20;
 
 std::size_t stack_bytes(const Options& options) {
   if (options.stack_bytes != 0) return options.stack_bytes;
@@ -26,8 +27,7 @@ Fiber* new_fiber() {
   void* mapping = mmap(nullptr, size + kGuard, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) throw std::bad_alloc();
-  mprotect(mapping, kGuard,
-           PROT_NONE);  // an overflow faults instead of writing a neighbour's stack
+  mprotect(mapping, kGuard, PROT_NONE);
   auto* fiber = new Fiber{};
   fiber->mapping = mapping;
   fiber->mapping_bytes = size + kGuard;

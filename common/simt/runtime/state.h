@@ -47,11 +47,11 @@ struct Thread : ThreadView {
   std::uint64_t priority;  // pct, skew
   const char* doing;       // name of the last operation, and where it stood
   CallSite site;
-  int barrier;  // while in one
-  int result;   // that the barrier left
-  int group, copies,
-      first_copy;    // the open group; asynchronous copies not yet done, a ring in `queue`
-  AsyncCopy* queue;  // kMaxCopies of them
+  int barrier;             // while in one
+  int result;              // that the barrier left
+  int group;               // of asynchronous copies, the one that is open
+  int copies, first_copy;  // those not yet done, a ring in `queue`
+  AsyncCopy* queue;        // kMaxCopies of them
   int spins;
   State state;
   unsigned char tag[8];  // an address for the thread sanitizer

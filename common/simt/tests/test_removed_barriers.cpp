@@ -34,8 +34,11 @@ TEST_P(RemovedBarrier, IsFoundBySkew) {
 #endif
 
 #if defined(OCTAVO_SIMT_TSAN_PROGRAM)
+// In two orders: the sanitizer keeps the last few accesses of an address, and under fwd the second
+// barrier of scan has hundreds of reads before the first write.
 TEST_P(RemovedBarrier, IsARaceToTheThreadSanitizer) {
-  const std::string text = output_of(OCTAVO_SIMT_TSAN_PROGRAM, GetParam(), schedule("fwd", 1));
+  std::string text = output_of(OCTAVO_SIMT_TSAN_PROGRAM, GetParam(), schedule("fwd", 1));
+  text += output_of(OCTAVO_SIMT_TSAN_PROGRAM, GetParam(), schedule("rev", 1));
   EXPECT_THAT(text, HasSubstr("WARNING: ThreadSanitizer: data race"));
 }
 #endif
