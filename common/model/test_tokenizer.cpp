@@ -163,6 +163,19 @@ TEST(Tokenizer, StreamingEqualsTheWhole) {
   }
 }
 
+// A normalized token that starts earlier does not take the beginning of one that is not.
+TEST(Tokenizer, TokensThatAreNotNormalizedAreSoughtFirst) {
+  json file = tiny_tokenizer_json();
+  json normalized = added_token(302, "x<|", false);
+  normalized["normalized"] = true;
+  file["added_tokens"].push_back(normalized);
+  const Tokenizer tokenizer = Tokenizer::parse(file.dump(), "f");
+  EXPECT_THAT(tokenizer.encode("x<|end|>x<|"), ElementsAre('x', 300, 302));
+  // As text, the special token is no token, and the normalized one is found inside it.
+  EXPECT_THAT(tokenizer.encode("x<|end|>", Specials::kAsText),
+              ElementsAre(302, 'e', 'n', 'd', '|', '>'));
+}
+
 TEST(StreamDecoder, HoldsBackUntilACodePointIsWhole) {
   const Tokenizer tokenizer = tiny_tokenizer();
   StreamDecoder decoder(tokenizer);
