@@ -56,7 +56,8 @@ Request make_request(const Options& options, const LoadedModel& model) {
   request.sampling.seed = options.seed ? *options.seed : fresh_seed();
   request.stop_tokens = model.defaults.stop_tokens;
   // Without a limit the model writes until it stops by itself or its context is full.
-  request.max_tokens = options.max_tokens.value_or(model.decoder.config().max_context);
+  const std::int64_t limit = model.defaults.max_tokens.value_or(model.decoder.config().max_context);
+  request.max_tokens = options.max_tokens.value_or(limit);
   return request;
 }
 
@@ -116,12 +117,13 @@ void add_generate(CLI::App& app) {
       command->add_option("--chat", options->chat, "message to answer, through the chat template");
   prompt->excludes(chat);
   command->add_option("--max-tokens", options->max_tokens,
-                      "most tokens to write (default: to the end of the context)");
+                      "most tokens to write (default: the model's, or its whole context)");
   command->add_option("--temperature", options->temperature, "0 is greedy (default: the model's)");
   command->add_option("--top-k", options->top_k,
                       "sample from the k most likely tokens; 0 is all (default: the model's)");
-  command->add_option("--top-p", options->top_p,
-                      "sample from the most likely tokens that hold this probability");
+  command->add_option(
+      "--top-p", options->top_p,
+      "sample from the most likely tokens that hold this probability (default: the model's)");
   command
       ->add_option("--seed", options->seed,
                    "the same seed writes the same text (default: a fresh one)")

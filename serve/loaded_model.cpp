@@ -1,5 +1,6 @@
 #include "serve/loaded_model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/base/error.h"
@@ -23,7 +24,7 @@ fs::path find_model(const std::string& name) {
 
 GenerationDefaults load_generation_defaults(const fs::path& folder,
                                             const model::ModelConfig& config) {
-  GenerationDefaults defaults{.sampling = {}, .stop_tokens = config.eos};
+  GenerationDefaults defaults{.max_tokens = {}, .sampling = {}, .stop_tokens = config.eos};
   const fs::path path = folder / "generation_config.json";
   if (!fs::exists(path)) return defaults;
   const nlohmann::json json =
@@ -35,6 +36,10 @@ GenerationDefaults load_generation_defaults(const fs::path& folder,
   if (greedy) defaults.sampling.temperature = 0;
   if (fields.has("top_k")) defaults.sampling.top_k = fields.whole("top_k", 0, config.vocab);
   if (fields.has("top_p")) defaults.sampling.top_p = fields.number("top_p", 1e-9, 1);
+  if (fields.has("max_new_tokens")) {
+    defaults.max_tokens =
+        std::min(fields.whole("max_new_tokens", 1, std::int64_t{1} << 40), config.max_context);
+  }
   if (fields.has("eos_token_id")) {
     const nlohmann::json& eos = fields.at("eos_token_id");
     const nlohmann::json list = eos.is_array() ? eos : nlohmann::json::array({eos});

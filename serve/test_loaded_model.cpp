@@ -20,6 +20,7 @@ class DefaultsTest : public ::testing::Test {
     std::ofstream(folder_ / "generation_config.json") << json;
     model::ModelConfig config;
     config.vocab = 100;
+    config.max_context = 1000;
     config.eos = {7};
     return load_generation_defaults(folder_, config);
   }
@@ -29,7 +30,9 @@ class DefaultsTest : public ::testing::Test {
 
 TEST_F(DefaultsTest, TakesWhatTheFileSays) {
   const GenerationDefaults d =
-      load(R"({"temperature": 0.6, "top_k": 20, "top_p": 0.9, "eos_token_id": [3, 5]})");
+      load(R"({"temperature": 0.6, "top_k": 20, "top_p": 0.9, "eos_token_id": [3, 5],
+               "max_new_tokens": 77})");
+  EXPECT_EQ(d.max_tokens, 77);
   EXPECT_EQ(d.sampling.temperature, 0.6);
   EXPECT_EQ(d.sampling.top_k, 20);
   EXPECT_EQ(d.sampling.top_p, 0.9);
@@ -44,8 +47,9 @@ TEST_F(DefaultsTest, WhatItLeavesOutStaysAndGreedyIsTemperatureZero) {
 }
 
 TEST_F(DefaultsTest, BadFieldsAreRefused) {
-  for (const char* bad : {R"({"temperature": -1})", R"({"top_p": 0})", R"({"top_k": -1})",
-                          R"({"eos_token_id": 100})", R"({"eos_token_id": ["x"]})", "[]", "{"}) {
+  for (const char* bad :
+       {R"({"temperature": -1})", R"({"top_p": 0})", R"({"top_k": -1})", R"({"max_new_tokens": 0})",
+        R"({"eos_token_id": 100})", R"({"eos_token_id": ["x"]})", "[]", "{"}) {
     EXPECT_THROW(load(bad), Error) << bad;
   }
 }
