@@ -18,8 +18,8 @@ struct Batch {
   std::vector<std::int64_t> slot_mapping;    // [T] where in the cache the row's key and value go
   std::vector<std::int64_t> query_start;     // [S + 1]
   std::vector<std::int64_t> context_length;  // [S] positions a sequence has after this forward
-  std::vector<std::int32_t>
-      block_table;  // [S, max_blocks] physical block of each logical block; -1 where unused
+  // [S, max_blocks] physical block of each logical block; -1 where unused
+  std::vector<std::int32_t> block_table;
   std::int64_t max_blocks = 0;
   std::vector<std::int64_t> logit_rows;  // rows whose logits are wanted, in this order
 

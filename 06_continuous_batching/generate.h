@@ -10,9 +10,10 @@
 namespace octavo {
 
 struct GenerateOptions {
-  std::int64_t token_budget =
-      512;                      // most tokens a step feeds: a longer prompt goes in chunks; >= 1
-  std::int64_t block_size = 0;  // positions a KV block; 0: one block of the full length
+  // most tokens a step feeds: a longer prompt goes in chunks; >= 1
+  std::int64_t token_budget = 512;
+  // positions a KV block; 0: one block of the full length
+  std::int64_t block_size = 0;
 };
 
 // Called with each token as it is committed, before the loop goes on; return false to end the

@@ -97,8 +97,8 @@ int sample(std::span<const float> logits, const SamplingParams& params, std::uin
     last = v;
     if (u < cumulative) break;
   }
-  return static_cast<int>(
-      last);  // rounding may leave the sum just below u: then the last token with any weight
+  // rounding may leave the sum just below u: then the last token with any weight
+  return static_cast<int>(last);
 }
 
 }  // namespace octavo

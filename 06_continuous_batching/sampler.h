@@ -13,8 +13,8 @@ struct SamplingParams {
   std::int64_t top_k = 0;    // keep the k most likely tokens; 0 keeps all
   double top_p = 1.0;        // keep the fewest most likely tokens whose probabilities reach top_p
                              // (Holtzman et al. 2020)
-  std::uint64_t seed =
-      0;  // the same seed, sample index and position give the same draw, whatever runs beside it
+  // the same seed, sample index and position give the same draw, whatever runs beside it
+  std::uint64_t seed = 0;
 };
 
 // Throws Error that names the parameter, its value and its range: temperature is a finite number >=

@@ -25,8 +25,8 @@ struct Version {
   std::string_view name = {};  // "gpu_v2_tiled": a literal
   Backend backend = Backend::kCpu;
   DTypeSet dtypes = {};  // compute types it takes
-  bool batch_invariant =
-      false;  // a row's bits do not depend on the other rows; false: the engine never picks it
+  // a row's bits do not depend on the other rows; false: the engine never picks it
+  bool batch_invariant = false;
 
   // Null: every shape. Looks at extents only; the data may be null.
   bool (*supports)(const Args& shape, const Device&) = nullptr;

@@ -41,15 +41,15 @@ struct MoeConfig {
 // Multi-head latent attention (DeepSeek-V2, section 2.1). Queries and keys have nope + rope
 // elements a head, values v.
 struct MlaConfig {
-  std::int64_t q_rank =
-      0;  // of the compressed queries; 0: queries come from one D x H*(nope+rope) matrix
-  std::int64_t kv_rank =
-      0;  // of the compressed keys and values: what the cache holds, with the rope key
+  // of the compressed queries; 0: queries come from one D x H*(nope+rope) matrix
+  std::int64_t q_rank = 0;
+  // of the compressed keys and values: what the cache holds, with the rope key
+  std::int64_t kv_rank = 0;
   std::int64_t nope = 0;
   std::int64_t rope = 0;
   std::int64_t v = 0;
-  bool rope_interleaved =
-      true;  // rotated pairs are neighbours (2i, 2i+1) in the stored rows, not (i, i + rope/2)
+  // rotated pairs are neighbours (2i, 2i+1) in the stored rows, not (i, i + rope/2)
+  bool rope_interleaved = true;
 };
 
 // How the rotary angles are stretched beyond the trained context. Fields that a kind does not name

@@ -30,11 +30,11 @@ struct ModelSize {
   ParameterCount active;      // the same with top_k routed experts a sparse layer. As models are
                           // advertised, the whole embedding counts although a token reads one row
                           // of it: total() - embedding is without.
-  std::int64_t mtp =
-      0;  // of the MTP modules beside the embedding and the head, which they share with the model
+  // of the MTP modules beside the embedding and the head, which they share with the model
+  std::int64_t mtp = 0;
 
-  std::int64_t weight_bytes =
-      0;  // parameters.total() in the config's dtype; quantization is not considered
+  // parameters.total() in the config's dtype; quantization is not considered
+  std::int64_t weight_bytes = 0;
   std::int64_t mtp_bytes = 0;
   std::int64_t kv_bytes_per_token = 0;     // over all layers, in the config's dtype
   std::int64_t kv_bytes_full_context = 0;  // of one sequence of max_context tokens

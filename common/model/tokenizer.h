@@ -31,8 +31,8 @@ struct TokenizerParts {
   std::vector<std::pair<std::string, std::string>> merges;
   std::vector<AddedToken> added;
   PreTokenizer pre_tokenizer;
-  bool ignore_merges =
-      false;  // a word that is a token as it stands is that token, whatever the merges say
+  // a word that is a token as it stands is that token, whatever the merges say
+  bool ignore_merges = false;
 };
 
 // Reads the text of a tokenizer.json; `origin` starts every message. Supported: model BPE without

@@ -8,11 +8,11 @@
 namespace octavo::model {
 
 struct Utf8Step {
-  std::size_t length =
-      0;  // bytes of the code point, or of the longest start of one that is there; at least 1
+  // bytes of the code point, or of the longest start of one that is there; at least 1
+  std::size_t length = 0;
   bool valid = false;  // a whole code point
-  bool cut =
-      false;  // not valid, but more bytes could have made it so: the text ends inside a code point
+  // not valid, but more bytes could have made it so: the text ends inside a code point
+  bool cut = false;
   char32_t code_point = 0;  // when valid
 };
 

@@ -25,9 +25,9 @@ struct Options {
   int workers = 1;  // OS threads that run blocks, 1 to 256
   Schedule schedule = Schedule::kForward;
   std::uint64_t seed = 1;  // for rand and pct; for skew, 2 w: warp w ahead, 2 w + 1: warp w behind
-  bool strict =
-      true;  // a thread that returns past a waiting barrier, and a barrier reached from two
-             // call sites, are errors; CUDA leaves both undefined or allows them silently
+  // a thread that returns past a waiting barrier, and a barrier reached from two
+  bool strict = true;
+  // call sites, are errors; CUDA leaves both undefined or allows them silently
   std::size_t stack_bytes = 0;  // a thread's stack; 0: 64 KB, and 256 KB under a sanitizer
 
   // Reads OCTAVO_SIMT_SCHEDULE (fwd, rev, rand, pct, skew), OCTAVO_SIMT_SEED and

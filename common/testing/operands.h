@@ -42,10 +42,10 @@ struct OperandSettings {
   RowWindow rows;
   std::optional<Plant> plant;
   bool shapes_only = false;  // no memory: views carry extents and a null pointer
-  bool guarded =
-      true;  // kGuardBytes before and after each operand, outputs poisoned, host copies kept
-  std::int64_t repeat =
-      0;  // > 0: random values repeat with this period (large operands of benchmarks)
+  // kGuardBytes before and after each operand, outputs poisoned, host copies kept
+  bool guarded = true;
+  // > 0: random values repeat with this period (large operands of benchmarks)
+  std::int64_t repeat = 0;
 };
 
 class Operands {

@@ -19,10 +19,10 @@ using Values = std::map<std::string, std::vector<double>>;
 template <class Shape, class Args>
 struct Topic {
   std::string name;  // as in the registry
-  std::vector<Shape>
-      shapes;  // 1, odd, one below and one above a tile, a non-multiple, a real model's
-  std::size_t smallest =
-      0;  // index of the smallest shape that crosses every branch: two tiles and a tail
+  // 1, odd, one below and one above a tile, a non-multiple, a real model's
+  std::vector<Shape> shapes;
+  // index of the smallest shape that crosses every branch: two tiles and a tail
+  std::size_t smallest = 0;
   std::function<std::string(const Shape&)> describe;  // "T:3/D:64"
 
   // Makes the operands of a shape by name and returns the arguments that point at them.

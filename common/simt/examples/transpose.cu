@@ -2,9 +2,10 @@
 // written once, 8 rows cols; no FLOPs. Three versions, for the two costs a memory access can have:
 //
 //   naive    a warp reads 32 neighbours and writes 32 elements `rows` apart: 32 sectors where 4
-//   would do tiled    through a 32 x 32 tile in shared memory, so that both sides of global memory
-//   are contiguous;
-//            but the tile's columns lie in one bank, and a warp that reads a column takes 32 turns
+//            would do
+//   tiled    through a 32 x 32 tile in shared memory, so that both sides of global memory are
+//            contiguous; but the tile's columns lie in one bank, and a warp that reads a column
+//            takes 32 turns
 //   padded   rows of 33 elements: a column's elements lie in 32 different banks
 
 #include "common/simt/examples/examples.h"

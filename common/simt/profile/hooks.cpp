@@ -20,8 +20,8 @@ void plain(const void* address, int bytes, AccessKind kind, const void* return_a
 
 void cpu::report_access(AccessKind kind, const void* address, int bytes, CallSite site) {
   if (profile::recorder == nullptr) return;
-  const int full_bytes =
-      kind == AccessKind::kCopyFrom ? 16 : bytes;  // the last piece of a row may be shorter
+  // the last piece of a row may be shorter
+  const int full_bytes = kind == AccessKind::kCopyFrom ? 16 : bytes;
   profile::recorder->access(reinterpret_cast<std::uintptr_t>(site.file), site.line, kind, address,
                             bytes, full_bytes);
 }

@@ -228,8 +228,8 @@ __global__ void throws(float*) { throw std::runtime_error("boom"); }
 struct Case {
   const char* name;
   std::function<void()> run;
-  std::vector<float>
-      want;  // the first elements of the output of a correct kernel; empty: no such thing
+  // the first elements of the output of a correct kernel; empty: no such thing
+  std::vector<float> want;
 };
 
 struct alignas(16) Buffers {
