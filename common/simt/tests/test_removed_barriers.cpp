@@ -46,7 +46,7 @@ TEST_P(RemovedBarrier, IsARaceToTheThreadSanitizer) {
 INSTANTIATE_TEST_SUITE_P(Examples, RemovedBarrier,
                          ::testing::Values("matmul_1", "matmul_2", "scan_1", "scan_2", "scan_3",
                                            "transpose_1"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace octavo::simt
