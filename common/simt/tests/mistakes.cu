@@ -46,8 +46,7 @@ __global__ void oob_cp_async(float* o, const float* x) {
   if (threadIdx.x == 0) cp_async16(s, x + 256);
   cp_async_commit();
   cp_async_wait<0>();
-  __syncthreads();
-  o[threadIdx.x] = s[0];
+  if (threadIdx.x == 0) o[0] = s[0];
 }
 
 // ---- barriers

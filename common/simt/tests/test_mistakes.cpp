@@ -40,35 +40,35 @@ const Mistake kMistakes[] = {
     {"oob_local", "SSSSS", "", "stack-buffer-overflow", kRace},
     {"oob_cp_async", "SSSSS", "", "heap-buffer-overflow", "S"},
     {"exit_early", "DDDDD",
-     "the thread returned while 16 threads of the block wait in __syncthreads at mistakes.cu:56\n"
+     "the thread returned while 16 threads of the block wait in __syncthreads at mistakes.cu:55\n"
      "  kernel octavo::simt::mistakes::(anonymous namespace)::exit_early(float*), launched at "
      "mistakes.cu:",
      "D", "D"},
     {"two_barriers", "DDDDD",
      "threads of one block wait at two different barriers: 32 of them in __syncthreads at "
-     "mistakes.cu:62, "
-     "this one in __syncthreads at mistakes.cu:64",
+     "mistakes.cu:61, "
+     "this one in __syncthreads at mistakes.cu:63",
      "D", kRace},
     {"extra_barrier", "DDDDD",
-     "__syncthreads at mistakes.cu:68, which 1 threads of the block will never reach: they "
+     "__syncthreads at mistakes.cu:67, which 1 threads of the block will never reach: they "
      "returned",
      "D", "D"},
     {"named_count", "DDDDD",
-     "barrier 1 waits for 64 threads since mistakes.cu:72, this call names 32", "D", "D"},
-    {"named_alone", "DDDDD", "threads 0 to 31: waiting in named_barrier_sync at mistakes.cu:76",
+     "barrier 1 waits for 64 threads since mistakes.cu:71, this call names 32", "D", "D"},
+    {"named_alone", "DDDDD", "threads 0 to 31: waiting in named_barrier_sync at mistakes.cu:75",
      "D", "D"},
     {"shuffle_divergent", "DDDDD",
-     "names lanes that have returned (0x00000001)\n  at mistakes.cu:83", "D", "D"},
+     "names lanes that have returned (0x00000001)\n  at mistakes.cu:82", "D", "D"},
     {"shuffle_two_sites", "DDDDD",
-     "lane 1 does __shfl_xor_sync with mask 0xffffffff at mistakes.cu:89, while lane 0 of that "
+     "lane 1 does __shfl_xor_sync with mask 0xffffffff at mistakes.cu:88, while lane 0 of that "
      "mask waits in "
-     "__shfl_xor_sync with mask 0xffffffff at mistakes.cu:91",
+     "__shfl_xor_sync with mask 0xffffffff at mistakes.cu:90",
      "D", "D"},
     {"shuffle_not_in_mask", "DDDDD", "the calling lane 0 is not in its own mask 0xffff0000", "D",
      "D"},
     {"shuffle_bad_source", "DDDDD", "lane 0 reads lane 20, which is not among the lanes 0x0000ffff",
      "D", "D"},
-    {"shuffle_width", "DDDDD", "width is 12, must be 1, 2, 4, 8, 16 or 32\n  at mistakes.cu:105",
+    {"shuffle_width", "DDDDD", "width is 12, must be 1, 2, 4, 8, 16 or 32\n  at mistakes.cu:104",
      "D", "D"},
     {"no_barrier_right", "WWWWW", "", "W", kRace},
     {"no_barrier_left", "SWWWW", "", "S", kRace},
@@ -84,10 +84,10 @@ const Mistake kMistakes[] = {
     {"async_no_wait", "WWWWW", "", "W", "W"},
     {"async_wait_after_barrier", "WWWWW", "", "W", kRace},
     {"async_leak", "DDDDD", "returned with 1 cp.async copies that it did not wait for", "D", "D"},
-    {"async_to_global", "DDDDD", "the destination is not in shared memory\n  at mistakes.cu:204",
+    {"async_to_global", "DDDDD", "the destination is not in shared memory\n  at mistakes.cu:203",
      "D", "D"},
     {"misaligned", "SSSSS", "", "misaligned address", "S"},
-    {"misaligned_load16", "DDDDD", "must be a multiple of 16 bytes\n  at mistakes.cu:214", "D",
+    {"misaligned_load16", "DDDDD", "must be a multiple of 16 bytes\n  at mistakes.cu:213", "D",
      "D"},
     {"int_overflow", "SSSSS", "", "signed integer overflow", "S"},
     {"stack_overflow", "CCCCC", "", "stack-overflow", "C"},
@@ -166,7 +166,7 @@ TEST(ThreadSanitizerReport, NamesTheCudaThreads) {
   const Outcome outcome = run(OCTAVO_SIMT_TSAN_PROGRAM, kSchedules[0], "no_barrier_left");
   EXPECT_THAT(outcome.text, HasSubstr("block (0,0,0) thread (1,0,0)"));
   EXPECT_THAT(outcome.text, HasSubstr("block (0,0,0) thread (0,0,0)"));
-  EXPECT_THAT(outcome.text, HasSubstr("mistakes.cu:116"));
+  EXPECT_THAT(outcome.text, HasSubstr("mistakes.cu:115"));
 }
 #endif
 
