@@ -16,10 +16,10 @@ struct RoutingPlan {
   std::int64_t experts = 0;  // E
   std::int64_t top_k = 0;    // k
   // [T, k] distinct experts of a token, in descending score; ties to the lower id
-  std::vector<int> ids;
-  std::vector<float> weights;        // [T, k] what each expert's output is multiplied by
-  std::vector<std::int64_t> counts;  // [E] slots of each expert; they sum to T * k
-  std::vector<std::int64_t> order;   // [T * k] slots sorted by expert, ascending inside an expert
+  std::vector<int> ids = {};
+  std::vector<float> weights = {};        // [T, k] what each expert's output is multiplied by
+  std::vector<std::int64_t> counts = {};  // [E] slots of each expert; they sum to T * k
+  std::vector<std::int64_t> order = {};   // [T * k] slots by expert, ascending inside an expert
 
   View<const int, 2> id() const { return {ids.data(), {tokens, top_k}}; }
   View<const float, 2> weight() const { return {weights.data(), {tokens, top_k}}; }

@@ -52,7 +52,9 @@ TEST(SoftmaxTopK, RenormalisedWeightsAreTheSoftmaxOfTheChosen) {
                           sum;
       EXPECT_NEAR(plan.weight()(t, j), want, 1e-6);
       total += static_cast<double>(plan.weight()(t, j));
-      if (j > 0) EXPECT_LE(plan.weight()(t, j), plan.weight()(t, j - 1));
+      if (j > 0) {
+        EXPECT_LE(plan.weight()(t, j), plan.weight()(t, j - 1));
+      }
     }
     EXPECT_NEAR(total, 1, 1e-6);
   }

@@ -32,10 +32,10 @@ struct Batch {
 
 // One sequence's share of a step: the tokens at positions first .. first + tokens.size() - 1.
 struct BatchPart {
-  std::span<const int> tokens;  // [n], n >= 1
-  std::int64_t first = 0;       // position of tokens[0]
-  std::span<const std::int32_t>
-      blocks;                 // the sequence's block table, long enough for its last position
+  std::span<const int> tokens = {};  // [n], n >= 1
+  std::int64_t first = 0;            // position of tokens[0]
+  // the sequence's block table, long enough for its last position
+  std::span<const std::int32_t> blocks = {};
   bool wants_logits = false;  // logits of its last row
 };
 

@@ -19,9 +19,9 @@ std::filesystem::path find_model(const std::string& name);
 
 // What generation_config.json says; a field it lacks keeps the value here.
 struct GenerationDefaults {
-  std::optional<std::int64_t> max_tokens;  // max_new_tokens
-  SamplingParams sampling;
-  std::vector<int> stop_tokens;  // eos ids, those of config.json where there is no file
+  std::optional<std::int64_t> max_tokens = {};  // max_new_tokens
+  SamplingParams sampling = {};
+  std::vector<int> stop_tokens = {};  // eos ids, those of config.json where there is no file
 };
 
 GenerationDefaults load_generation_defaults(const std::filesystem::path& folder,
