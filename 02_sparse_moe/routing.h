@@ -31,9 +31,9 @@ class Router {
  public:
   virtual ~Router() = default;
   virtual std::int64_t experts() const = 0;
-  // logits [T, E]. A row that holds NaN or no finite weight sum gets the ids that its comparable
-  // scores give (NaN is below everything), always k distinct ones, and weights 1/k: a bad row never
-  // harms another.
+  // logits [T, E]. A row without a softmax (a NaN, a +inf, all -inf) gets k distinct ids all the
+  // same, the lowest, and NaN weights: its output is NaN, so that nobody takes it for a result, and
+  // no other row is harmed.
   virtual RoutingPlan route(View<const float, 2> logits) const = 0;
 };
 

@@ -73,9 +73,8 @@ RoutingPlan SoftmaxTopKRouter::route(View<const float, 2> logits) const {
     double sum = 0;
     for (std::int64_t j = 0; j < top_k_; ++j) sum += p[static_cast<std::size_t>(ids[j])];
     for (std::int64_t j = 0; j < top_k_; ++j) {  // equation 2
-      const double weight = p[static_cast<std::size_t>(ids[j])] / (normalize_ ? sum : 1.0);
-      weights[j] = static_cast<float>(
-          std::isfinite(sum) && sum > 0 ? weight : 1.0 / static_cast<double>(top_k_));
+      weights[j] =
+          static_cast<float>(p[static_cast<std::size_t>(ids[j])] / (normalize_ ? sum : 1.0));
     }
   }
   sort_slots(plan);

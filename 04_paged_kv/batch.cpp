@@ -14,6 +14,7 @@ Batch make_batch(std::span<const BatchPart> parts, std::int64_t block_size) {
   }
   for (const BatchPart& part : parts) {
     const std::int64_t end = part.first + static_cast<std::int64_t>(part.tokens.size());
+    require(part.first >= 0, "batch: a sequence that starts at position {}", part.first);
     require(!part.tokens.empty(), "batch: a sequence with no token");
     require(end <= block_size * static_cast<std::int64_t>(part.blocks.size()),
             "batch: {} positions do not fit in {} blocks of {}", end, part.blocks.size(),

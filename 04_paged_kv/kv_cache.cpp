@@ -1,5 +1,7 @@
 #include "04_paged_kv/kv_cache.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -13,6 +15,17 @@ KvCache::KvCache(const KvShape& shape, std::int64_t num_blocks, std::int64_t blo
               block_size >= 1,
           "KV cache: {} layers, {} KV heads of {}, {} blocks of {}; each must be at least 1",
           shape.layers, shape.kv_heads, shape.head_width, num_blocks, block_size);
+  double wanted = 1;  // as a double, since the product of the sizes may leave 64 bits
+  for (std::int64_t factor :
+       {shape.layers, num_blocks, block_size, shape.kv_heads, shape.head_width}) {
+    wanted *= static_cast<double>(factor);
+  }
+  const double memory =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  require(wanted * 2 * sizeof(float) < memory,
+          "KV cache: {} positions need {:.1f} GB, this machine has {:.1f} GB; ask for fewer tokens",
+          static_cast<double>(num_blocks) * static_cast<double>(block_size), wanted * 8 / 1e9,
+          memory / 1e9);
   const std::int64_t size =
       shape.layers * num_blocks * block_size * shape.kv_heads * shape.head_width;
   keys_.assign(static_cast<std::size_t>(size), std::numeric_limits<float>::quiet_NaN());

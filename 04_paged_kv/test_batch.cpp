@@ -35,6 +35,7 @@ TEST(Batch, APartMustHaveTokensAndFitItsBlocks) {
   EXPECT_EQ(batch(3, 1).rows(), 3);
   EXPECT_THROW(batch(3, 2), Error);
   EXPECT_THROW(batch(0, 0), Error);
+  EXPECT_THROW(batch(1, -1), Error);
 }
 
 }  // namespace

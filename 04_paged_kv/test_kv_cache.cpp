@@ -37,6 +37,9 @@ TEST(KvCache, NegativeSlotsArePadding) {
 TEST(KvCache, BadSizesSlotsAndLayersAreRefused) {
   EXPECT_THROW(KvCache({.layers = 1, .kv_heads = 1, .head_width = 1}, 0, 4), Error);
   EXPECT_THROW(KvCache({.layers = 0, .kv_heads = 1, .head_width = 1}, 1, 4), Error);
+  EXPECT_THROW(
+      KvCache({.layers = 1 << 20, .kv_heads = 1 << 20, .head_width = 1 << 10}, 1 << 20, 1 << 10),
+      Error);
   KvCache cache({.layers = 1, .kv_heads = 1, .head_width = 1}, 1, 4);
   const std::vector<float> k = {1};
   const std::vector<std::int64_t> slots = {4}, fine = {3};

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
 
 #include "06_continuous_batching/generate.h"
@@ -37,14 +37,6 @@ double seconds_between(std::chrono::steady_clock::time_point a,
 // A request without a seed gets one, and the last line reports it: every run can be repeated.
 std::uint64_t fresh_seed() { return std::random_device{}(); }
 
-// CLI11 alone would take a number beyond 64 bits as the largest one, and wrap a negative one.
-std::string check_seed(const std::string& text) {
-  std::uint64_t seed = 0;
-  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  const bool whole = status == std::errc() && end == text.data() + text.size();
-  return whole ? "" : fmt::format("seed is '{}', must be a whole number below 2^64", text);
-}
-
 Request make_request(const Options& options, const LoadedModel& model) {
   Request request;
   request.prompt =
@@ -70,13 +62,13 @@ void print_figures(const Sequence& sequence, const Request& request, double prom
     return tokens > 0 && seconds > 0 ? fmt::format("{:.1f}", static_cast<double>(tokens) / seconds)
                                      : "-";
   };
-  fmt::print(stderr,
-             "prompt {} tokens, output {} tokens ({}), {:.2f} s, prompt {} tok/s, output {} tok/s, "
-             "seed {}\n",
-             sequence.num_prompt, output,
-             sequence.finish == FinishReason::kStop ? "stop" : "length",
-             prompt_seconds + output_seconds, rate(sequence.num_prompt, prompt_seconds),
-             rate(output - 1, output_seconds), request.sampling.seed);
+  const std::string line = fmt::format(
+      "prompt {} tokens, output {} tokens ({}), {:.2f} s, prompt {} tok/s, output {} tok/s, "
+      "seed {}\n",
+      sequence.num_prompt, output, sequence.finish == FinishReason::kStop ? "stop" : "length",
+      prompt_seconds + output_seconds, rate(sequence.num_prompt, prompt_seconds),
+      rate(output - 1, output_seconds), request.sampling.seed);
+  std::fputs(line.c_str(), stderr);
 }
 
 void run_generate(const Options& options) {
@@ -89,9 +81,10 @@ void run_generate(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   std::optional<std::chrono::steady_clock::time_point> first;
   const auto write = [](const std::string& text) {
-    require(
-        std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0,
-        "cannot write to the standard output");
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
+        std::fflush(stdout) != 0) {
+      throw std::runtime_error("cannot write to the standard output");
+    }
   };
   const Sequence sequence = generate(model.decoder, exec, request, [&](int token) {
     if (!first) first = std::chrono::steady_clock::now();
@@ -116,20 +109,18 @@ void add_generate(CLI::App& app) {
   CLI::Option* chat =
       command->add_option("--chat", options->chat, "message to answer, through the chat template");
   prompt->excludes(chat);
-  command->add_option("--max-tokens", options->max_tokens,
-                      "most tokens to write (default: the model's, or its whole context)");
-  command->add_option("--temperature", options->temperature, "0 is greedy (default: the model's)");
-  command->add_option("--top-k", options->top_k,
-                      "sample from the k most likely tokens; 0 is all (default: the model's)");
-  command->add_option(
-      "--top-p", options->top_p,
+  add_number(*command, "--max-tokens", options->max_tokens,
+             "most tokens to write (default: the model's, or its whole context)");
+  add_number(*command, "--temperature", options->temperature, "0 is greedy (default: the model's)");
+  add_number(*command, "--top-k", options->top_k,
+             "sample from the k most likely tokens; 0 is all (default: the model's)");
+  add_number(
+      *command, "--top-p", options->top_p,
       "sample from the most likely tokens that hold this probability (default: the model's)");
-  command
-      ->add_option("--seed", options->seed,
-                   "the same seed writes the same text (default: a fresh one)")
-      ->check(check_seed);
-  command->add_option("--threads", options->threads,
-                      "default: OCTAVO_THREADS, or the number of physical cores");
+  add_number(*command, "--seed", options->seed,
+             "the same seed writes the same text (default: a fresh one)");
+  add_number(*command, "--threads", options->threads,
+             "default: OCTAVO_THREADS, or the number of physical cores");
   command->callback([options, prompt, chat] {
     require(prompt->count() + chat->count() == 1, "generate wants --prompt TEXT or --chat TEXT");
     options->is_chat = chat->count() == 1;

@@ -30,8 +30,8 @@ void print_sizes(const model::ModelConfig& config, const Options& options) {
   require(context >= 1 && context <= config.max_context,
           "--context is {}, must be from 1 to {} (the model's context)", context,
           config.max_context);
-  require(!options.memory_gb || *options.memory_gb > 0, "--memory is {}, must be above 0 (in GB)",
-          options.memory_gb.value_or(0));
+  require(!options.memory_gb || (*options.memory_gb > 0 && *options.memory_gb < 1e9),
+          "--memory is {}, must be above 0 and below 1e9 (in GB)", options.memory_gb.value_or(0));
   const model::ModelSize size = model::size_of(config);
   std::optional<double> memory;
   if (options.memory_gb) memory = *options.memory_gb * 1e9;
@@ -137,10 +137,10 @@ void add_inspect(CLI::App& app) {
       ->allow_extra_args(false);
   command->add_option("--chat", options->chats, "the same for a message through the chat template")
       ->allow_extra_args(false);
-  command->add_option("--context", options->context,
-                      "positions for the FLOPs of attention (default: 4096 or the model's)");
-  command->add_option("--memory", options->memory_gb,
-                      "memory in GB: how many tokens fit beside the weights");
+  add_number(*command, "--context", options->context,
+             "positions for the FLOPs of attention (default: 4096 or the model's)");
+  add_number(*command, "--memory", options->memory_gb,
+             "memory in GB: how many tokens fit beside the weights");
   command->callback([options] { run_inspect(*options); });
 }
 

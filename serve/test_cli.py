@@ -51,7 +51,7 @@ class Refused(Case):
 
     def test_numbers(self):
         for option, values, says in (
-                ("--max-tokens", ("0", "-1", "999999999999", "99999999999999999999999", "ten", "1.5", ""), "max"),
+                ("--max-tokens", ("010x", "0x3", "0", "-1", "999999999999", "99999999999999999999999", "ten", "1.5", ""), "max"),
                 ("--temperature", ("-1", "nan", "inf", "hot"), "temperature"), ("--top-p", ("0", "-0.1", "1.5", "nan"), "top"),
                 ("--top-k", ("-1", "x"), "top"), ("--seed", ("-1", "x", "99999999999999999999999"), "seed"),
                 ("--threads", ("0", "-4", "100000", "x"), "threads")):
@@ -177,6 +177,20 @@ class Works(unittest.TestCase):
         args = ("--chat", "A soup recipe, please.", "--max-tokens", "30", "--temperature", "1.3")
         out, figures = self.generate(*args)
         self.assertEqual(self.generate(*args, "--seed", figures[3])[0], out)
+
+    def test_numbers_are_decimal(self):
+        _, figures = self.generate("--prompt", "a", "--max-tokens", "03", "--seed", "010", "--temperature", "0")
+        self.assertLessEqual(int(figures[1]), 3)
+        self.assertEqual(figures[3], "10")
+
+    def test_lost_output_is_a_failure(self):
+        for args in (("inspect", "tiny-moe"), ("generate", "--prompt", "a", "--max-tokens", "3"), ("--help",)):
+            with open("/dev/full", "w") as full:
+                found = subprocess.run([PROGRAM, *args], stdout=full, stderr=subprocess.PIPE, timeout=120)
+            self.assertEqual(found.returncode, 1, args)
+            self.assertIn(b"standard output", found.stderr)
+        found = subprocess.run("'%s' generate --prompt a --max-tokens 3 2>&- >/dev/null" % PROGRAM, shell=True, timeout=120)
+        self.assertEqual(found.returncode, 0)
 
     def test_max_tokens_and_every_option(self):
         out, figures = self.generate("--prompt", "Zoë walked to €", "--max-tokens", "1", "--temperature", "0.5", "--top-k", "10", "--top-p", "0.9")

@@ -1,8 +1,12 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -22,6 +26,23 @@ TEST(ThreadPool, EveryIndexOnceForAnyCountAndSize) {
       for (const auto& h : hits) EXPECT_EQ(h.load(), 1);
     }
   }
+}
+
+// Exits with 0 when a pool that may not start threads throws and says how many it wanted.
+void start_where_no_thread_may() {
+  const rlimit none = {0, 0};
+  setrlimit(RLIMIT_NPROC, &none);
+  if (getuid() == 0 && setuid(65534) != 0) std::_Exit(3);  // the limit does not bind root
+  try {
+    ThreadPool pool(8);
+  } catch (const std::runtime_error& error) {
+    std::_Exit(std::string(error.what()).find("8 threads") != std::string::npos ? 0 : 4);
+  }
+  std::_Exit(5);
+}
+
+TEST(ThreadPool, FailureToStartIsAnError) {
+  EXPECT_EXIT(start_where_no_thread_may(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(ThreadPool, ManySmallJobsInARow) {

@@ -11,7 +11,9 @@
 #include <fstream>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -47,10 +49,18 @@ int physical_cores() {
 
 struct ThreadPool::Impl {
   explicit Impl(int threads) {
-    for (int t = 1; t < threads; ++t) workers.emplace_back([this] { work(); });
+    try {
+      for (int t = 1; t < threads; ++t) workers.emplace_back([this] { work(); });
+    } catch (const std::system_error& error) {
+      join();
+      throw std::runtime_error(
+          fmt::format("cannot start {} threads: {}", threads, error.code().message()));
+    }
   }
 
-  ~Impl() {
+  ~Impl() { join(); }
+
+  void join() {
     {
       std::lock_guard lock(mutex);
       stop.store(true);

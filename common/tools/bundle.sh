@@ -27,8 +27,14 @@ wanted() {
   esac
 }
 
+[[ $# -le 1 && $deps != -* ]] || die "usage: bundle.sh [FOLDER]"
+# Only a bundle or an empty folder is replaced: nothing of anybody else's is deleted.
+if [[ -e $deps && ! -f $deps/.octavo_bundle && -n $(ls -A "$deps") ]]; then
+  die "$deps is there and is no bundle; name an empty or a new folder"
+fi
 rm -rf "$deps"
 mkdir -p "$deps"
+touch "$deps/.octavo_bundle"
 for package in "${packages[@]}"; do
   [[ $(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true) == installed ]] ||
     die "the package $package is not installed; ./run setup installs it"
