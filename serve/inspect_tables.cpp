@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string_view>
 
@@ -141,7 +142,7 @@ namespace {
 // share of 0 .. largest as a bar of at most `width` cells, in eighths of a cell.
 std::string bar(double share, double largest, int width) {
   constexpr std::string_view kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const int eighths = largest > 0 ? static_cast<int>(share / largest * width * 8 + 0.5) : 0;
+  const int eighths = largest > 0 ? static_cast<int>(std::lround(share / largest * width * 8)) : 0;
   std::string text;
   for (int i = 0; i < eighths / 8; ++i) text += "█";
   text += kEighths[static_cast<std::size_t>(eighths % 8)];

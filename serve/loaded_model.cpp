@@ -16,7 +16,7 @@ constexpr std::size_t kMaxConfigBytes = 1 << 20;
 
 fs::path find_model(const std::string& name) {
   if (fs::is_directory(name)) return name;
-  const fs::path embedded = fs::path(OCTAVO_SOURCE_DIR) / "common/checkpoints" / name;
+  fs::path embedded = fs::path(OCTAVO_SOURCE_DIR) / "common/checkpoints" / name;
   const bool is_name = !name.empty() && name.find('/') == std::string::npos;
   if (is_name && fs::is_regular_file(embedded / "config.json")) return embedded;
   fail("no checkpoint folder '{}', and no embedded model of that name", name);

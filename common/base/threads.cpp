@@ -51,10 +51,10 @@ struct ThreadPool::Impl {
   explicit Impl(int threads) {
     try {
       for (int t = 1; t < threads; ++t) workers.emplace_back([this] { work(); });
-    } catch (const std::system_error& error) {
+    } catch (const std::system_error& failure) {
       join();
       throw std::runtime_error(
-          fmt::format("cannot start {} threads: {}", threads, error.code().message()));
+          fmt::format("cannot start {} threads: {}", threads, failure.code().message()));
     }
   }
 

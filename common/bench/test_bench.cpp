@@ -14,7 +14,6 @@ namespace octavo::bench {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 Ceilings hundred() {  // 100 GB/s and 1 TFLOP/s
   Ceilings c;

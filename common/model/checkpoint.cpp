@@ -17,7 +17,7 @@ std::string shard_name(const nlohmann::json& value, const std::string& tensor,
                        const std::string& origin) {
   require(value.is_string(), "{}: tensor '{}' is in {}, must be a file's name", origin, tensor,
           shown(value));
-  const std::string name = value.get<std::string>();
+  std::string name = value.get<std::string>();
   require(!name.empty() && name.find('/') == std::string::npos &&
               name.find('\0') == std::string::npos && name != "." && name != "..",
           "{}: tensor '{}' is in {}, must be the name of a file in the same folder", origin, tensor,

@@ -80,7 +80,8 @@ class Check {
       const auto found = want.find(name);
       if (found == want.end() ||
           static_cast<std::int64_t>(found->second.size()) != operands.size_of(name)) {
-        complaints_.push_back(what + "the reference does not give all of output " + name);
+        complaints_.push_back(
+            fmt::format("{}the reference does not give all of output {}", what, name));
         continue;
       }
       const std::vector<double> got = operands.result(name);
