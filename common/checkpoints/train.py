@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Train one of the checkpoints on endless fresh documents, packed whole into rows, within a time budget.
+"""Train one of the checkpoints on endless fresh documents, packed whole into rows, within a budget of processor time.
 
     train.py tiny-moe --minutes 65 --work ../../build/checkpoints        resumes if interrupted; writes tiny-moe/ at the end
     train.py tiny-moe --work ../../build/checkpoints --export            writes tiny-moe/ from the last saved state
 
-The schedule follows the clock, not the step count: it always ends at its floor. One thread a model is the efficient
+The schedule follows the process's own clock, not the step count, so a busy machine only makes it wait: it always ends at
+its floor. One thread a model is the efficient
 setting (OMP_NUM_THREADS=1); give each model a core of its own.
 """
 import argparse
@@ -109,7 +110,7 @@ def learning_rate(recipe, step, part):
 def train(run, recipe, rows, minutes, save_every=180):
     objective = recipe.objective(run.model)
     run.model.train()
-    begun, before, saved = time.time(), run.seconds, time.time()
+    begun, before, saved = time.process_time(), run.seconds, time.time()
     while run.seconds < minutes * 60:
         objective.part = run.seconds / (minutes * 60)
         for group in run.optimizer.param_groups:
@@ -123,7 +124,7 @@ def train(run, recipe, rows, minutes, save_every=180):
         objective.after_step()
         run.step, run.tokens, run.pool = run.step + 1, run.tokens + int((ids[:, 1:] != T.PAD).sum()), rows.pool
         run.running = loss.item() if run.running is None else 0.98 * run.running + 0.02 * loss.item()
-        run.seconds = before + time.time() - begun
+        run.seconds = before + time.process_time() - begun
         if run.step in (1, 10, 20, 50) or run.step % 100 == 0:
             run.log.append((run.step, run.tokens, round(run.seconds), round(run.running, 4)))
             print("step %d  tokens %d  s %.0f  loss %.4f  tok/s %.0f  lr %.5f  %s" % (
@@ -137,7 +138,7 @@ def train(run, recipe, rows, minutes, save_every=180):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", choices=sorted(models.CONFIGS))
-    parser.add_argument("--minutes", type=float, default=None, help="time budget; default: the recipe's")
+    parser.add_argument("--minutes", type=float, default=None, help="budget of processor time; default: the recipe's")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--work", required=True, help="folder of the run's state")
     parser.add_argument("--out", default=None, help="checkpoint folder; default: the one beside this script")
