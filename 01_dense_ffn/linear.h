@@ -1,15 +1,14 @@
 #pragma once
-// Linear: Y[T, N] = X[T, K] W[N, K]^T (equation 1 of the README). K is contiguous in both operands,
-// the order of published checkpoints. The interface lives here; whoever stores weights in another
-// way plugs in another Linear.
+// Linear: a matrix of weights, ready to be applied. The interface lives here; whoever stores
+// weights in another way plugs in another Linear (chapter 08 does).
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
-#include "common/base/view.h"
-#include "common/base/work.h"
-#include "common/device/exec.h"
-#include "common/device/tensor.h"
+#include "01_dense_ffn/ffn.h"
+#include "01_dense_ffn/matmul.h"
+#include "common/device/registry.h"
 
 namespace octavo {
 
@@ -20,30 +19,62 @@ class Linear {
   virtual std::int64_t inputs() const = 0;   // K
   virtual std::int64_t outputs() const = 0;  // N
 
-  // x [T, K] -> y [T, N], any T >= 0. Row t of y depends on row t of x alone, bit for bit. Throws
-  // Error when a shape does not fit.
+  // Bytes of exec.workspace that a forward of up to T rows takes.
+  virtual std::int64_t workspace(std::int64_t T) const = 0;
+
+  // x [T, K] -> y [T, N], any T >= 0. On the cpu, row t of y depends on row t of x alone, bit for
+  // bit. Throws Error when a shape does not fit.
   virtual void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const = 0;
 };
 
-// Turns the weights of a checkpoint into a Linear; called once for each matrix at load.
+// A feed-forward layer: two thirds of a transformer block's weights, independent for each token.
+class FeedForward {
+ public:
+  virtual ~FeedForward() = default;
+
+  // As Linear's.
+  virtual std::int64_t workspace(std::int64_t T) const = 0;
+
+  // x [T, D] -> y [T, D], without the residual. On the cpu, row t of y depends on row t of x alone,
+  // bit for bit.
+  virtual void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const = 0;
+};
+
+// Turns the weights of a checkpoint into layers; called once for each at load. Weights are in host
+// memory and must outlive what is made of them.
 class LinearFactory {
  public:
   virtual ~LinearFactory() = default;
-  // weight [N, K], rank 2, in host memory; it must outlive the Linear. Throws Error for another
-  // rank or an empty matrix.
+  // weight [N, K]. Throws Error for another rank or an empty matrix.
   virtual std::unique_ptr<Linear> make(const TensorView& weight) const = 0;
+  // Throws Error when the matrices do not fit each other.
+  virtual std::unique_ptr<FeedForward> make_ffn(const FfnWeights& weights) const = 0;
 };
 
-// The factory of the reference: weights stay where they are, in their own type.
+// The references: weights stay where they are, in their own type.
 class ReferenceLinearFactory : public LinearFactory {
  public:
   std::unique_ptr<Linear> make(const TensorView& weight) const override;
+  std::unique_ptr<FeedForward> make_ffn(const FfnWeights& weights) const override;
 };
 
-// The least a product of these sizes must do; weights take `weight_bytes` each, activations 4.
-Work matmul_work(std::int64_t T, std::int64_t N, std::int64_t K, double weight_bytes);
+// The best versions of the registry on a device. On a GPU a few rows and many rows may be served by
+// two versions; the cpu has one for all.
+class VersionLinearFactory : public LinearFactory {
+ public:
+  // compute: the type weights are kept in. Empty: each weight's own, where the versions take it,
+  // else fp32.
+  VersionLinearFactory(std::shared_ptr<const Registry> registry, const Device& device,
+                       std::optional<DType> compute = {});
+  std::unique_ptr<Linear> make(const TensorView& weight) const override;
+  std::unique_ptr<FeedForward> make_ffn(const FfnWeights& weights) const override;
 
-// Equation 1 with sums in double, k ascending. x [T, K], w [N, K], y [T, N].
-void matmul_reference(Exec& exec, View<const float, 2> x, const TensorView& w, View<float, 2> y);
+ private:
+  DType compute_for(const TensorView& weight) const;
+
+  std::shared_ptr<const Registry> registry_;
+  Device device_;
+  std::optional<DType> compute_;
+};
 
 }  // namespace octavo

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "01_dense_ffn/ffn.h"
+#include "01_dense_ffn/linear.h"
 #include "02_sparse_moe/routing.h"
 
 namespace octavo {
@@ -16,6 +16,8 @@ class ExpertWeights {
  public:
   virtual ~ExpertWeights() = default;
   virtual std::int64_t experts() const = 0;
+  // Bytes of exec.workspace that a forward of up to M rows takes.
+  virtual std::int64_t workspace(std::int64_t M) const = 0;
   // Applies expert e to rows x [M, D], giving y [M, D]. Rows do not influence each other.
   virtual void forward(Exec& exec, std::int64_t e, View<const float, 2> x,
                        View<float, 2> y) const = 0;
@@ -27,6 +29,7 @@ class SeparateExperts : public ExpertWeights {
   explicit SeparateExperts(std::vector<std::unique_ptr<FeedForward>> experts)
       : experts_(std::move(experts)) {}
   std::int64_t experts() const override { return static_cast<std::int64_t>(experts_.size()); }
+  std::int64_t workspace(std::int64_t M) const override;
   void forward(Exec& exec, std::int64_t e, View<const float, 2> x,
                View<float, 2> y) const override {
     experts_[static_cast<std::size_t>(e)]->forward(exec, x, y);
@@ -44,6 +47,7 @@ class MoeLayer : public FeedForward {
   MoeLayer(std::unique_ptr<Linear> gate, std::unique_ptr<Router> router,
            std::unique_ptr<ExpertWeights> experts);
 
+  std::int64_t workspace(std::int64_t T) const override;
   void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const override;
 
   // Called with the plan of every forward, before the experts run; empty to stop.

@@ -15,6 +15,16 @@ MoeLayer::MoeLayer(std::unique_ptr<Linear> gate, std::unique_ptr<Router> router,
       gate_->outputs(), router_->experts(), experts_->experts());
 }
 
+std::int64_t SeparateExperts::workspace(std::int64_t M) const {
+  std::int64_t most = 0;
+  for (const auto& expert : experts_) most = std::max(most, expert->workspace(M));
+  return most;
+}
+
+std::int64_t MoeLayer::workspace(std::int64_t T) const {
+  return std::max(gate_->workspace(T), experts_->workspace(T));
+}
+
 void MoeLayer::forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const {
   const std::int64_t T = x.extent(0), E = gate_->outputs();
   std::vector<float> logits(static_cast<std::size_t>(T * E));

@@ -21,6 +21,7 @@ class ScalingExperts : public ExpertWeights {
  public:
   explicit ScalingExperts(std::int64_t experts) : rows(static_cast<std::size_t>(experts)) {}
   std::int64_t experts() const override { return static_cast<std::int64_t>(rows.size()); }
+  std::int64_t workspace(std::int64_t) const override { return 0; }
   void forward(Exec&, std::int64_t e, View<const float, 2> x, View<float, 2> y) const override {
     rows[static_cast<std::size_t>(e)] += x.extent(0);
     for (std::int64_t i = 0; i < x.size(); ++i)
@@ -64,8 +65,10 @@ struct Layer {
     };
     std::vector<std::unique_ptr<FeedForward>> experts;
     for (std::size_t e = 0; e < E; ++e) {
-      experts.push_back(std::make_unique<SwiGlu>(linear(3 * e, F, D), linear(3 * e + 1, F, D),
-                                                 linear(3 * e + 2, D, F)));
+      experts.push_back(
+          ReferenceLinearFactory().make_ffn({.gate = matrix(weights[3 * e], F, D),
+                                             .up = matrix(weights[3 * e + 1], F, D),
+                                             .down = matrix(weights[3 * e + 2], D, F)}));
     }
     moe = std::make_unique<MoeLayer>(linear(3 * E, E, D),
                                      std::make_unique<SoftmaxTopKRouter>(E, k, true),

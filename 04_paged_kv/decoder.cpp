@@ -1,5 +1,7 @@
 #include "04_paged_kv/decoder.h"
 
+#include <algorithm>
+
 #include "04_paged_kv/rms_norm.h"
 #include "04_paged_kv/rope.h"
 #include "common/base/error.h"
@@ -25,6 +27,17 @@ void ForwardObserver::routing(std::int64_t, const RoutingPlan&) {}
 KvShape Decoder::kv_shape() const {
   return {
       .layers = config().layers, .kv_heads = config().kv_heads, .head_width = config().head_width};
+}
+
+std::int64_t Decoder::workspace(std::int64_t T) const {
+  std::int64_t most = head_->workspace(T);
+  for (const DecoderLayer& w : layers_) {
+    for (const Linear* linear : {w.query.get(), w.key.get(), w.value.get(), w.output.get()}) {
+      most = std::max(most, linear->workspace(T));
+    }
+    most = std::max(most, w.ffn->workspace(T));
+  }
+  return most;
 }
 
 void Decoder::observe(ForwardObserver* observer) {

@@ -44,6 +44,9 @@ class Decoder {
   const model::ModelConfig& config() const { return checkpoint_->config(); }
   KvShape kv_shape() const;
 
+  // Bytes of exec.workspace that a batch of up to T rows takes.
+  std::int64_t workspace(std::int64_t T) const;
+
   // Runs the batch, writes its keys and values into the cache, and returns logits [logit_rows, V],
   // row-major. A row's logits do not depend on what else is in the batch, on how its prompt was
   // cut, or on where its blocks lie. Throws Error for a token id outside the vocabulary or a

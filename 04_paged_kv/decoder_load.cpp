@@ -57,9 +57,9 @@ class Loader {
  private:
   std::unique_ptr<FeedForward> swiglu(const std::string& at, const char* gate, const char* up,
                                       const char* down, std::int64_t width) const {
-    return std::make_unique<SwiGlu>(linear(at + gate + ".weight", width, c_.width),
-                                    linear(at + up + ".weight", width, c_.width),
-                                    linear(at + down + ".weight", c_.width, width));
+    return factory_.make_ffn({.gate = matrix(at + gate + ".weight", width, c_.width),
+                              .up = matrix(at + up + ".weight", width, c_.width),
+                              .down = matrix(at + down + ".weight", c_.width, width)});
   }
 
   std::unique_ptr<MoeLayer> mixtral_moe(const std::string& at) const {

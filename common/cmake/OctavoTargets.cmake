@@ -4,7 +4,8 @@
 #   octavo_program(NAME SOURCES ... DEPENDS ...)                          executable, checks its CPU before main
 #   octavo_test(NAME LABELS ... SOURCES ... DEPENDS ...)                  GoogleTest program, discovered test by test
 #   octavo_fuzz(NAME SOURCES ... DEPENDS ...)                             libFuzzer program, only with OCTAVO_FUZZ
-#   octavo_chapter(DIR SOURCES ... TESTS ... [DEMO f] [BENCH f] DEPENDS ...)   chNN, chNN_test, chNN_demo, chNN_bench
+#   octavo_chapter(DIR SOURCES ... [KERNELS a.cu ...] [TOPICS f] TESTS ... [DEMO f] [BENCH f] [PROFILE f] DEPENDS ...)
+#       chNN, chNN_test, chNN_demo, chNN_bench and chNN_profile; TOPICS is what tests, benchmark and profile share
 
 # The flags of all our own code. No -ffast-math, and no contraction: two inlined copies of one formula must round alike.
 function(octavo_flags target)
@@ -70,16 +71,28 @@ function(octavo_fuzz name)
 endfunction()
 
 function(octavo_chapter dir)
-  cmake_parse_arguments(ARG "" "DEMO;BENCH" "SOURCES;TESTS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "DEMO;BENCH;PROFILE;TOPICS" "SOURCES;KERNELS;TESTS;DEPENDS" ${ARGN})
   string(SUBSTRING "${dir}" 0 2 number)
-  octavo_library(ch${number} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS})
+  set(chapter ch${number})
+  octavo_library(${chapter} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS})
+  if(ARG_KERNELS)
+    octavo_kernels(octavo_${chapter} SOURCES ${ARG_KERNELS})
+  endif()
+  set(shared octavo::${chapter} octavo::testing)
+  if(ARG_TOPICS)
+    octavo_library(${chapter}_topics SOURCES ${ARG_TOPICS} DEPENDS ${shared})
+    list(APPEND shared octavo::${chapter}_topics)
+  endif()
   if(ARG_TESTS)
-    octavo_test(ch${number}_test LABELS unit SOURCES ${ARG_TESTS} DEPENDS octavo::ch${number} octavo::testing)
+    octavo_test(${chapter}_test LABELS unit SOURCES ${ARG_TESTS} DEPENDS ${shared})
   endif()
   if(ARG_DEMO)
-    octavo_program(ch${number}_demo SOURCES ${ARG_DEMO} DEPENDS octavo::ch${number})
+    octavo_program(${chapter}_demo SOURCES ${ARG_DEMO} DEPENDS ${shared})
   endif()
   if(ARG_BENCH)
-    octavo_program(ch${number}_bench SOURCES ${ARG_BENCH} DEPENDS octavo::ch${number} benchmark::benchmark)
+    octavo_program(${chapter}_bench SOURCES ${ARG_BENCH} DEPENDS ${shared} octavo::bench)
+  endif()
+  if(ARG_PROFILE)
+    octavo_profile(${chapter}_profile KERNELS ${ARG_KERNELS} SOURCES ${ARG_PROFILE} DEPENDS ${shared})
   endif()
 endfunction()

@@ -9,13 +9,15 @@ void check_launch(const LaunchConfig& launch, const Device& device) {
   constexpr std::int64_t kBlock[3] = {1024, 1024, 64};
   constexpr std::int64_t kThreads = 1024;
   constexpr char kAxis[] = "xyz";
+  const std::int64_t grid[3] = {launch.grid.x, launch.grid.y, launch.grid.z};
+  const std::int64_t block[3] = {launch.block.x, launch.block.y, launch.block.z};
   for (int a = 0; a < 3; ++a) {
-    require(launch.grid[a] >= 1 && launch.grid[a] <= kGrid[a],
-            "kernel {}: {} blocks along {}, the limits are 1 and {}", launch.kernel, launch.grid[a],
+    require(grid[a] >= 1 && grid[a] <= kGrid[a],
+            "kernel {}: {} blocks along {}, the limits are 1 and {}", launch.kernel, grid[a],
             kAxis[a], kGrid[a]);
-    require(launch.block[a] >= 1 && launch.block[a] <= kBlock[a],
-            "kernel {}: {} threads along {}, the limits are 1 and {}", launch.kernel,
-            launch.block[a], kAxis[a], kBlock[a]);
+    require(block[a] >= 1 && block[a] <= kBlock[a],
+            "kernel {}: {} threads along {}, the limits are 1 and {}", launch.kernel, block[a],
+            kAxis[a], kBlock[a]);
   }
   require(launch.threads() <= kThreads, "kernel {}: {} threads a block, the limit is {}",
           launch.kernel, launch.threads(), kThreads);

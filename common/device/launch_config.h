@@ -9,14 +9,23 @@
 
 namespace octavo {
 
-struct LaunchConfig {
-  std::string_view kernel = {};       // what a reader calls it
-  std::int64_t grid[3] = {1, 1, 1};   // blocks along x, y, z
-  std::int64_t block[3] = {1, 1, 1};  // threads along x, y, z
-  std::int64_t shared_bytes = 0;      // dynamic shared memory a block
+// How many tiles of `tile` cover n.
+constexpr std::int64_t ceil_div(std::int64_t n, std::int64_t tile) { return (n + tile - 1) / tile; }
 
-  std::int64_t blocks() const { return grid[0] * grid[1] * grid[2]; }
-  std::int64_t threads() const { return block[0] * block[1] * block[2]; }
+// What is left out is 1.
+struct Extent3 {
+  std::int64_t x = 1, y = 1, z = 1;
+  std::int64_t count() const { return x * y * z; }
+};
+
+struct LaunchConfig {
+  std::string_view kernel = {};   // what a reader calls it
+  Extent3 grid = {};              // blocks
+  Extent3 block = {};             // threads
+  std::int64_t shared_bytes = 0;  // dynamic shared memory a block
+
+  std::int64_t blocks() const { return grid.count(); }
+  std::int64_t threads() const { return block.count(); }
 };
 
 // Throws Error naming the kernel, the value and the limit when the device would refuse the launch:

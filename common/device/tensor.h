@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -42,6 +43,9 @@ class TensorView {
   DType dtype() const { return dtype_; }
   int rank() const { return rank_; }
   std::int64_t extent(int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
+  std::span<const std::int64_t> extents() const {
+    return {extents_.data(), static_cast<std::size_t>(rank_)};
+  }
   std::int64_t size() const;
   std::int64_t bytes() const { return size() * bytes_of(dtype_); }
   std::string describe() const;  // "BF16 [4096, 14336]"
@@ -67,7 +71,9 @@ class TensorView {
 class Tensor {
  public:
   Tensor() = default;
-  Tensor(const Device& device, DType dtype, std::initializer_list<std::int64_t> extents);
+  Tensor(const Device& device, DType dtype, std::span<const std::int64_t> extents);
+  Tensor(const Device& device, DType dtype, std::initializer_list<std::int64_t> extents)
+      : Tensor(device, dtype, std::span(extents.begin(), extents.size())) {}
   // A copy of host memory on `device`. `host` must outlive the copy (see copy_bytes).
   Tensor(const Device& device, const TensorView& host, Stream& stream);
 
@@ -78,5 +84,8 @@ class Tensor {
   DeviceBuffer<std::byte> memory_;
   TensorView view_;
 };
+
+// A copy of host memory in another type, rounded to nearest; on the host.
+Tensor converted(const TensorView& host, DType type);
 
 }  // namespace octavo

@@ -55,19 +55,19 @@ TEST(CheckLaunch, RefusesWhatAGpuRefuses) {
       .kernel = "k", .grid = {1, 1, 1}, .block = {1024, 1, 1}, .shared_bytes = 163 * 1024};
   EXPECT_NO_THROW(check_launch(good, a100));
   LaunchConfig bad = good;
-  bad.grid[1] = 65536;
+  bad.grid.y = 65536;
   EXPECT_THAT([&] { check_launch(bad, a100); },
               ThrowsMessage<Error>(
                   HasSubstr("kernel k: 65536 blocks along y, the limits are 1 and 65535")));
   bad = good;
-  bad.grid[0] = 0;
+  bad.grid.x = 0;
   EXPECT_THROW(check_launch(bad, a100), Error);
   bad = good;
-  bad.block[1] = 2;
+  bad.block.y = 2;
   EXPECT_THAT([&] { check_launch(bad, a100); },
               ThrowsMessage<Error>(HasSubstr("2048 threads a block")));
   bad = good;
-  bad.block[2] = 65;
+  bad.block.z = 65;
   EXPECT_THROW(check_launch(bad, a100), Error);
   bad = good;
   ++bad.shared_bytes;

@@ -25,3 +25,19 @@
 #define SIMT_BACKEND on_simt
 #define SIMT_FLAVOUR on_simt
 #endif
+
+// Declares what a .cu defines in SIMT_BACKEND, once for each half.
+#define SIMT_ON_BOTH_BACKENDS(...) \
+  namespace on_simt {              \
+  __VA_ARGS__                      \
+  }                                \
+  namespace on_cuda {              \
+  __VA_ARGS__                      \
+  }
+
+// That half's octavo::Backend.
+#if SIMT_GPU
+#define SIMT_THIS_BACKEND ::octavo::Backend::kCuda
+#else
+#define SIMT_THIS_BACKEND ::octavo::Backend::kSimt
+#endif

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "01_dense_ffn/linear.h"
+#include "01_dense_ffn/matmul.h"
 #include "common/base/error.h"
 #include "common/base/threads.h"
 
@@ -31,26 +31,21 @@ void product(Exec& exec, View<const float, 2> x, const T* w, View<float, 2> y) {
   });
 }
 
-class ReferenceLinear : public Linear {
- public:
-  explicit ReferenceLinear(const TensorView& weight) : weight_(weight) {}
-  std::int64_t inputs() const override { return weight_.extent(1); }
-  std::int64_t outputs() const override { return weight_.extent(0); }
-  void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const override {
-    matmul_reference(exec, x, weight_, y);
-  }
-
- private:
-  TensorView weight_;
-};
+void require_fit(std::int64_t x0, std::int64_t x1, const TensorView& w, View<float, 2> y) {
+  require(w.rank() == 2 && x1 == w.extent(1) && y.extent(0) == x0 && y.extent(1) == w.extent(0),
+          "matmul: x [{}, {}], weight {}, y [{}, {}] do not fit [T, K] x [N, K] -> [T, N]", x0, x1,
+          w.describe(), y.extent(0), y.extent(1));
+}
 
 }  // namespace
 
+void check_shapes(const MatmulArgs& a) {
+  require(a.x.rank() == 2, "matmul: x is {}, must be [T, K]", a.x.describe());
+  require_fit(a.x.extent(0), a.x.extent(1), a.w, a.y);
+}
+
 void matmul_reference(Exec& exec, View<const float, 2> x, const TensorView& w, View<float, 2> y) {
-  require(w.rank() == 2 && x.extent(1) == w.extent(1) && y.extent(0) == x.extent(0) &&
-              y.extent(1) == w.extent(0),
-          "matmul: x [{}, {}], weight {}, y [{}, {}] do not fit [T, K] x [N, K] -> [T, N]",
-          x.extent(0), x.extent(1), w.describe(), y.extent(0), y.extent(1));
+  require_fit(x.extent(0), x.extent(1), w, y);
   switch (w.dtype()) {
     case DType::kF32:
       return product(exec, x, static_cast<const float*>(w.data()), y);
@@ -64,12 +59,6 @@ void matmul_reference(Exec& exec, View<const float, 2> x, const TensorView& w, V
 Work matmul_work(std::int64_t T, std::int64_t N, std::int64_t K, double weight_bytes) {
   const auto t = static_cast<double>(T), n = static_cast<double>(N), k = static_cast<double>(K);
   return {.flops = 2 * t * n * k, .bytes = n * k * weight_bytes + 4 * t * (n + k)};
-}
-
-std::unique_ptr<Linear> ReferenceLinearFactory::make(const TensorView& weight) const {
-  require(weight.rank() == 2 && weight.size() > 0, "a weight is {}, must be [N, K] and not empty",
-          weight.describe());
-  return std::make_unique<ReferenceLinear>(weight);
 }
 
 }  // namespace octavo

@@ -1,0 +1,15 @@
+#pragma once
+// Topic "cast": rounds activations to the compute type of a matmul, to nearest, ties to even.
+
+#include "common/base/view.h"
+#include "common/device/exec.h"
+#include "common/device/tensor.h"
+
+namespace octavo {
+
+struct CastArgs {
+  View<const float, 1> x;  // [n]
+  TensorView y;            // [n] in the compute type
+};
+
+}  // namespace octavo

@@ -1,0 +1,63 @@
+// y[i] = x[i] rounded to bf16; x, y [n].
+//
+// Idea: a thread rounds 8 neighbours, two loads of 16 bytes and one store of 16. It reads 4 n and
+// writes 2 n bytes, the least there is, and nothing limits it but the memory.
+
+#include "01_dense_ffn/gpu_versions.h"
+#include "common/simt/launch.h"
+
+namespace octavo::dense_ffn {
+namespace {
+
+using namespace simt;
+using simt::bf16;
+
+constexpr int kThreads = 256, kEach = 8;
+
+// A thread owns elements [8 i, 8 i + 8); the last one may own fewer.
+__global__ void __launch_bounds__(kThreads)
+    cast_kernel(const float* __restrict__ x, bf16* __restrict__ y, int n) {
+  const int i = (blockIdx.x * kThreads + threadIdx.x) * kEach;
+  if (i + kEach <= n) {
+    const Pack<float, 4> a = load16(x + i), b = load16(x + i + 4);
+    Pack<bf16, kEach> rounded;
+    SIMT_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      rounded[j] = to_bf16(a[j]);
+      rounded[j + 4] = to_bf16(b[j]);
+    }
+    store16(y + i, rounded);
+  } else {
+    for (int j = i; j < n; ++j) y[j] = to_bf16(x[j]);
+  }
+}
+
+std::vector<LaunchConfig> launches(const CastArgs& a, const Device&) {
+  if (a.x.size() == 0) return {};
+  return {
+      {.kernel = "cast", .grid = {ceil_div(a.x.size(), kThreads * kEach)}, .block = {kThreads}}};
+}
+
+void run(Exec& exec, const CastArgs& a, const Prepared&) {
+  require(a.y.size() == a.x.size(), "cast: {} elements to {}", a.x.size(), a.y.describe());
+  for (const LaunchConfig& l : launches(a, exec.device)) {
+    launch(cast_kernel, l, exec.stream, a.x.data(), static_cast<bf16*>(a.y.data()),
+           static_cast<int>(a.x.size()));
+  }
+}
+
+}  // namespace
+
+namespace SIMT_BACKEND {
+
+Version<CastArgs> cast_gpu_v1_vector() {
+  return {.name = "gpu_v1_vector",
+          .backend = SIMT_THIS_BACKEND,
+          .dtypes = {DType::kBF16},
+          .batch_invariant = true,
+          .launches = launches,
+          .run = run};
+}
+
+}  // namespace SIMT_BACKEND
+}  // namespace octavo::dense_ffn

@@ -1,0 +1,17 @@
+#include "01_dense_ffn/versions.h"
+
+#include "01_dense_ffn/gpu_versions.h"
+
+namespace octavo::dense_ffn {
+
+// A topic's versions go from the plain one to the best: the engine picks the last that fits.
+void append_versions(Registry& registry) {
+  registry.add("matmul", on_simt::matmul_gpu_v1_naive());
+  registry.add("cast", on_simt::cast_gpu_v1_vector());
+#ifdef OCTAVO_CUDA
+  registry.add("matmul", on_cuda::matmul_gpu_v1_naive());
+  registry.add("cast", on_cuda::cast_gpu_v1_vector());
+#endif
+}
+
+}  // namespace octavo::dense_ffn
