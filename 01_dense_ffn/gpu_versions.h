@@ -13,6 +13,8 @@ namespace octavo::dense_ffn {
 // clang-format off
 SIMT_ON_BOTH_BACKENDS(
   Version<MatmulArgs> matmul_gpu_v1_naive();
+  Version<MatmulArgs> matmul_gpu_v2_tiled();
+  Version<MatmulArgs> matmul_gpu_v3_registers();
   Version<CastArgs> cast_gpu_v1_vector();
 )
 // clang-format on

@@ -25,7 +25,11 @@ class View {
   View(const std::vector<U>& v, Extents extents) : View(v.data(), extents) {
     assert(size() == static_cast<std::int64_t>(v.size()));
   }
-  operator View<const T, R>() const { return {data_, extents_}; }
+  // A template only so that View<const T, R> has none: nvcc warns of a conversion to itself.
+  template <class U, class = std::enable_if_t<std::is_same_v<U, const T> && !std::is_const_v<T>>>
+  operator View<U, R>() const {
+    return {data_, extents_};
+  }
 
   T* data() const { return data_; }
   std::int64_t extent(int axis) const { return extents_[static_cast<std::size_t>(axis)]; }
