@@ -165,10 +165,6 @@ void run_as(Exec& exec, const MatmulArgs& args, View<const float, 1> bias) {
   }
 }
 
-void run(Exec& exec, const MatmulArgs& a, const Prepared&) {
-  SIMT_BACKEND::matmul_registers(exec, a, {});
-}
-
 }  // namespace
 
 namespace SIMT_BACKEND {
@@ -191,7 +187,9 @@ Version<MatmulArgs> matmul_gpu_v3_registers() {
           .dtypes = {DType::kF32, DType::kBF16},
           .batch_invariant = true,
           .launches = matmul_registers_launches,
-          .run = run};
+          .run = [](Exec& exec, const MatmulArgs& a, const Prepared&) {
+            matmul_registers(exec, a, {});
+          }};
 }
 
 }  // namespace SIMT_BACKEND

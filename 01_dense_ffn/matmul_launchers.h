@@ -15,6 +15,8 @@ namespace octavo::dense_ffn {
 SIMT_ON_BOTH_BACKENDS(
   std::vector<LaunchConfig> matmul_registers_launches(const MatmulArgs& shape, const Device&);
   void matmul_registers(Exec&, const MatmulArgs&, View<const float, 1> bias);
+  std::vector<LaunchConfig> matmul_mma_launches(const MatmulArgs& shape, const Device&);
+  void matmul_mma(Exec&, const MatmulArgs&, View<const float, 1> bias);  // bf16
 )
 // clang-format on
 
