@@ -1,11 +1,13 @@
 #include "01_dense_ffn/versions.h"
 
+#include "01_dense_ffn/cpu_versions.h"
 #include "01_dense_ffn/gpu_versions.h"
 
 namespace octavo::dense_ffn {
 
 // A topic's versions go from the plain one to the best: the engine picks the last that fits.
 void append_versions(Registry& registry) {
+  registry.add("matmul", matmul_cpu_v2_packed());
   registry.add("matmul", on_simt::matmul_gpu_v1_naive());
   registry.add("matmul", on_simt::matmul_gpu_v2_tiled());
   registry.add("matmul", on_simt::matmul_gpu_v3_registers());
