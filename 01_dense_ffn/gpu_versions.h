@@ -16,6 +16,7 @@ SIMT_ON_BOTH_BACKENDS(
   Version<MatmulArgs> matmul_gpu_v2_tiled();
   Version<MatmulArgs> matmul_gpu_v3_registers();
   Version<MatmulArgs> matmul_gpu_v4_mma();
+  Version<MatmulArgs> matmul_gpu_v5_decode();
   Version<CastArgs> cast_gpu_v1_vector();
 )
 // clang-format on

@@ -17,6 +17,8 @@ SIMT_ON_BOTH_BACKENDS(
   void matmul_registers(Exec&, const MatmulArgs&, View<const float, 1> bias);
   std::vector<LaunchConfig> matmul_mma_launches(const MatmulArgs& shape, const Device&);
   void matmul_mma(Exec&, const MatmulArgs&, View<const float, 1> bias);  // bf16
+  std::vector<LaunchConfig> matmul_decode_launches(const MatmulArgs& shape, const Device&);
+  void matmul_decode(Exec&, const MatmulArgs&, View<const float, 1> bias);  // at most 16 rows
 )
 // clang-format on
 

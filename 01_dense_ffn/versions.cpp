@@ -12,12 +12,14 @@ void append_versions(Registry& registry) {
   registry.add("matmul", on_simt::matmul_gpu_v2_tiled());
   registry.add("matmul", on_simt::matmul_gpu_v3_registers());
   registry.add("matmul", on_simt::matmul_gpu_v4_mma());
+  registry.add("matmul", on_simt::matmul_gpu_v5_decode());
   registry.add("cast", on_simt::cast_gpu_v1_vector());
 #ifdef OCTAVO_CUDA
   registry.add("matmul", on_cuda::matmul_gpu_v1_naive());
   registry.add("matmul", on_cuda::matmul_gpu_v2_tiled());
   registry.add("matmul", on_cuda::matmul_gpu_v3_registers());
   registry.add("matmul", on_cuda::matmul_gpu_v4_mma());
+  registry.add("matmul", on_cuda::matmul_gpu_v5_decode());
   registry.add("cast", on_cuda::cast_gpu_v1_vector());
 #endif
 }
