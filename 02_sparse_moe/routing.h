@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "common/base/view.h"
@@ -50,6 +51,10 @@ class SoftmaxTopKRouter : public Router {
   std::int64_t experts_, top_k_;
   bool normalize_;
 };
+
+// The k best of the scores in descending order; ties to the lower id, NaN below everything. The ids
+// are distinct even when every score is -inf or NaN. Wants k <= scores.size().
+void select_top_k(std::span<const double> scores, std::int64_t k, int* ids);
 
 // Fills counts and order of a plan from its ids: a stable counting sort of the slots by expert.
 void sort_slots(RoutingPlan& plan);

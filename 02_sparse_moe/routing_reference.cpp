@@ -7,24 +7,6 @@
 namespace octavo {
 namespace {
 
-// The k best of E scores in descending order; ties to the lower id, NaN below everything. A chosen
-// expert is excluded by a mark and not by overwriting its score, so k distinct ids come out even
-// when every score is -inf.
-void top_k(const std::vector<double>& scores, std::int64_t k, int* ids) {
-  std::vector<bool> chosen(scores.size());
-  const auto key = [&](std::size_t e) {
-    return std::isnan(scores[e]) ? -std::numeric_limits<double>::infinity() : scores[e];
-  };
-  for (std::int64_t j = 0; j < k; ++j) {
-    std::size_t best = scores.size();
-    for (std::size_t e = 0; e < scores.size(); ++e) {
-      if (!chosen[e] && (best == scores.size() || key(e) > key(best))) best = e;
-    }
-    chosen[best] = true;
-    ids[j] = static_cast<int>(best);
-  }
-}
-
 // Equation 1: p_e = exp(z_e - max z) / sum_i exp(z_i - max z).
 std::vector<double> softmax(View<const float, 1> z) {
   std::vector<double> p(static_cast<std::size_t>(z.extent(0)));
@@ -40,6 +22,23 @@ std::vector<double> softmax(View<const float, 1> z) {
 }
 
 }  // namespace
+
+// A chosen expert is excluded by a mark and not by overwriting its score, so that k distinct ids
+// come out even when every score is -inf.
+void select_top_k(std::span<const double> scores, std::int64_t k, int* ids) {
+  std::vector<bool> chosen(scores.size());
+  const auto key = [&](std::size_t e) {
+    return std::isnan(scores[e]) ? -std::numeric_limits<double>::infinity() : scores[e];
+  };
+  for (std::int64_t j = 0; j < k; ++j) {
+    std::size_t best = scores.size();
+    for (std::size_t e = 0; e < scores.size(); ++e) {
+      if (!chosen[e] && (best == scores.size() || key(e) > key(best))) best = e;
+    }
+    chosen[best] = true;
+    ids[j] = static_cast<int>(best);
+  }
+}
 
 void sort_slots(RoutingPlan& plan) {
   plan.counts.assign(static_cast<std::size_t>(plan.experts), 0);
@@ -69,7 +68,7 @@ RoutingPlan SoftmaxTopKRouter::route(View<const float, 2> logits) const {
     int* ids = plan.ids.data() + t * top_k_;
     float* weights = plan.weights.data() + t * top_k_;
     const std::vector<double> p = softmax(logits(t));
-    top_k(p, top_k_, ids);
+    select_top_k(p, top_k_, ids);
     double sum = 0;
     for (std::int64_t j = 0; j < top_k_; ++j) sum += p[static_cast<std::size_t>(ids[j])];
     for (std::int64_t j = 0; j < top_k_; ++j) {  // equation 2
