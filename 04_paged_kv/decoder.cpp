@@ -1,17 +1,14 @@
 #include "04_paged_kv/decoder.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
 #include "04_paged_kv/rms_norm.h"
-#include "04_paged_kv/rope.h"
 #include "common/base/error.h"
 
 namespace octavo {
 namespace {
-
-void add(View<float, 2> x, const std::vector<float>& y) {
-  for (std::int64_t i = 0; i < x.size(); ++i) x.data()[i] += y[static_cast<std::size_t>(i)];
-}
 
 template <class T>
 void copy_row(const void* table, std::int64_t row, std::int64_t width, float* out) {
@@ -24,65 +21,96 @@ void copy_row(const void* table, std::int64_t row, std::int64_t width, float* ou
 void ForwardObserver::residual(std::int64_t, View<const float, 2>) {}
 void ForwardObserver::routing(std::int64_t, const RoutingPlan&) {}
 
+Decoder::Decoder(std::shared_ptr<const model::Checkpoint> checkpoint, const LinearFactory& factory,
+                 std::unique_ptr<AttentionBackend> attention)
+    : checkpoint_(std::move(checkpoint)) {
+  const model::ModelConfig& c = config();
+  require(!c.rope_scaling,
+          "rope_scaling is set; stretched rotary angles can be inspected but not run");
+  require(c.quantization.empty(),
+          "quantization_config names '{}'; quantized weights can be inspected but not run",
+          c.quantization);
+  const LayerLoader load(*checkpoint_, factory, std::move(attention));
+  embedding_ = load.matrix("model.embed_tokens.weight", c.vocab, c.width);
+  for (std::int64_t l = 0; l < c.layers; ++l) layers_.push_back(load.layer(l));
+  final_norm_ = load.vector("model.norm.weight", c.width);
+  head_ = c.tied_embeddings ? factory.make(embedding_)
+                            : load.linear("lm_head.weight", c.vocab, c.width);
+  for (std::int64_t i = 0; i < c.mtp_layers; ++i) {
+    if (MtpModule::stored(*checkpoint_, i)) mtp_.emplace_back(load, c, i);
+  }
+}
+
 KvShape Decoder::kv_shape() const {
-  return {
-      .layers = config().layers, .kv_heads = config().kv_heads, .head_width = config().head_width};
+  const model::ModelConfig& c = config();
+  if (!c.mla) return {.layers = c.layers, .kv_heads = c.kv_heads, .head_width = c.head_width};
+  return {.layers = c.layers,
+          .kv_heads = 1,
+          .head_width = c.mla->kv_rank + c.mla->rope,
+          .latent = c.mla->kv_rank};
 }
 
 std::int64_t Decoder::workspace(std::int64_t T) const {
   std::int64_t most = head_->workspace(T);
-  for (const DecoderLayer& w : layers_) {
-    for (const Linear* linear : {w.query.get(), w.key.get(), w.value.get(), w.output.get()}) {
-      most = std::max(most, linear->workspace(T));
-    }
-    most = std::max(most, w.ffn->workspace(T));
-  }
+  for (const DecoderLayer& layer : layers_) most = std::max(most, layer.workspace(T));
+  for (const MtpModule& module : mtp_) most = std::max(most, module.workspace(T));
   return most;
 }
 
 void Decoder::observe(ForwardObserver* observer) {
   observer_ = observer;
-  for (std::int64_t l = 0; l < config().layers; ++l) {
-    MoeLayer* moe = layers_[static_cast<std::size_t>(l)].moe;
-    if (moe == nullptr) continue;
-    if (observer == nullptr) {
-      moe->observe({});
-    } else {
-      moe->observe([observer, l](const RoutingPlan& plan) { observer->routing(l, plan); });
-    }
+  const auto routing_of =
+      [observer](std::int64_t layer) -> std::function<void(const RoutingPlan&)> {
+    if (observer == nullptr) return {};
+    return [observer, layer](const RoutingPlan& plan) { observer->routing(layer, plan); };
+  };
+  std::int64_t index = 0;
+  for (DecoderLayer& layer : layers_) {
+    if (layer.moe != nullptr) layer.moe->observe(routing_of(index));
+    ++index;
   }
+  for (MtpModule& module : mtp_) module.observe(routing_of(index++));
 }
 
 std::vector<float> Decoder::forward(Exec& exec, const Batch& batch, KvCache& cache) const {
-  check(batch);
-  std::vector<float> residual = embed(batch);
-  const View<float, 2> x(residual, {batch.rows(), config().width});
-  if (observer_) observer_->residual(0, x);
-  for (std::int64_t l = 0; l < config().layers; ++l) {
-    attention_block(exec, l, batch, cache, x);
-    ffn_block(exec, l, x);
-    if (observer_) observer_->residual(l + 1, x);
+  const std::vector<float> states = hidden(exec, batch, cache);
+  const std::int64_t D = config().width;
+  std::vector<float> picked;
+  for (std::int64_t row : batch.logit_rows) {
+    picked.insert(picked.end(), states.begin() + row * D, states.begin() + (row + 1) * D);
   }
-  return logits(exec, batch, x);
+  return logits(exec, View<const float, 2>(picked, {std::ssize(batch.logit_rows), D}));
 }
 
-void Decoder::check(const Batch& batch) const {
-  for (int token : batch.tokens) {
-    require(token >= 0 && token < config().vocab, "token id {} is outside the vocabulary of {}",
-            token, config().vocab);
-  }
+std::vector<float> Decoder::hidden(Exec& exec, const Batch& batch, KvCache& cache) const {
   for (std::int64_t position : batch.positions) {
     require(position >= 0 && position < config().max_context,
             "position {} is outside the context of {}", position, config().max_context);
   }
+  std::vector<float> residual = embed(batch.tokens);
+  const View<float, 2> x(residual, {batch.rows(), config().width});
+  if (observer_) observer_->residual(0, x);
+  for (std::int64_t l = 0; l < config().layers; ++l) {
+    layers_[static_cast<std::size_t>(l)].forward(exec, l, batch, cache, x);
+    if (observer_) observer_->residual(l + 1, x);
+  }
+  rms_norm_reference(x, final_norm_, config().rms_eps, x);
+  return residual;
 }
 
-std::vector<float> Decoder::embed(const Batch& batch) const {
+std::vector<float> Decoder::logits(Exec& exec, View<const float, 2> hidden) const {
+  std::vector<float> result(static_cast<std::size_t>(hidden.extent(0) * config().vocab));
+  head_->forward(exec, hidden, View<float, 2>(result, {hidden.extent(0), config().vocab}));
+  return result;
+}
+
+std::vector<float> Decoder::embed(std::span<const int> tokens) const {
   const std::int64_t D = config().width;
-  std::vector<float> x(static_cast<std::size_t>(batch.rows() * D));
-  for (std::int64_t t = 0; t < batch.rows(); ++t) {
-    const std::int64_t token = batch.tokens[static_cast<std::size_t>(t)];
-    float* out = x.data() + t * D;
+  std::vector<float> x(tokens.size() * static_cast<std::size_t>(D));
+  float* out = x.data();
+  for (int token : tokens) {
+    require(token >= 0 && token < config().vocab, "token id {} is outside the vocabulary of {}",
+            token, config().vocab);
     switch (embedding_.dtype()) {
       case DType::kF32:
         copy_row<float>(embedding_.data(), token, D, out);
@@ -94,55 +122,9 @@ std::vector<float> Decoder::embed(const Batch& batch) const {
         copy_row<bf16>(embedding_.data(), token, D, out);
         break;
     }
+    out += D;
   }
   return x;
-}
-
-void Decoder::attention_block(Exec& exec, std::int64_t layer, const Batch& batch, KvCache& cache,
-                              View<float, 2> x) const {
-  const model::ModelConfig& c = config();
-  const DecoderLayer& w = layers_[static_cast<std::size_t>(layer)];
-  const std::int64_t T = x.extent(0), D = c.width, H = c.heads, Hkv = c.kv_heads, Dh = c.head_width;
-  const auto floats = [T](std::int64_t row) {
-    return std::vector<float>(static_cast<std::size_t>(T * row));
-  };
-  std::vector<float> h = floats(D), q = floats(H * Dh), k = floats(Hkv * Dh), v = floats(Hkv * Dh);
-  std::vector<float> a = floats(H * Dh), o = floats(D);
-
-  rms_norm_reference(x, w.attention_norm, c.rms_eps, View<float, 2>(h, {T, D}));
-  const View<const float, 2> normed(h, {T, D});
-  w.query->forward(exec, normed, View<float, 2>(q, {T, H * Dh}));
-  w.key->forward(exec, normed, View<float, 2>(k, {T, Hkv * Dh}));
-  w.value->forward(exec, normed, View<float, 2>(v, {T, Hkv * Dh}));
-  rope_reference(View<float, 3>(q, {T, H, Dh}), batch.positions, c.rope_theta);
-  rope_reference(View<float, 3>(k, {T, Hkv, Dh}), batch.positions, c.rope_theta);
-  cache.write(layer, batch.slot_mapping, View<float, 3>(k, {T, Hkv, Dh}),
-              View<float, 3>(v, {T, Hkv, Dh}));
-  attention_->attend(exec, layer, batch, cache, View<float, 3>(q, {T, H, Dh}),
-                     View<float, 3>(a, {T, H, Dh}));
-  w.output->forward(exec, View<const float, 2>(a, {T, H * Dh}), View<float, 2>(o, {T, D}));
-  add(x, o);
-}
-
-void Decoder::ffn_block(Exec& exec, std::int64_t layer, View<float, 2> x) const {
-  const DecoderLayer& w = layers_[static_cast<std::size_t>(layer)];
-  std::vector<float> h(static_cast<std::size_t>(x.size())), y(h.size());
-  rms_norm_reference(x, w.ffn_norm, config().rms_eps, View<float, 2>(h, x.extents()));
-  w.ffn->forward(exec, View<const float, 2>(h, x.extents()), View<float, 2>(y, x.extents()));
-  add(x, y);
-}
-
-std::vector<float> Decoder::logits(Exec& exec, const Batch& batch, View<const float, 2> x) const {
-  const auto rows = static_cast<std::int64_t>(batch.logit_rows.size());
-  const std::int64_t D = config().width, V = config().vocab;
-  std::vector<float> picked, normed(static_cast<std::size_t>(rows * D)),
-      result(static_cast<std::size_t>(rows * V));
-  for (std::int64_t row : batch.logit_rows)
-    picked.insert(picked.end(), x(row).data(), x(row).data() + D);
-  rms_norm_reference(View<const float, 2>(picked, {rows, D}), final_norm_, config().rms_eps,
-                     View<float, 2>(normed, {rows, D}));
-  head_->forward(exec, View<const float, 2>(normed, {rows, D}), View<float, 2>(result, {rows, V}));
-  return result;
 }
 
 }  // namespace octavo

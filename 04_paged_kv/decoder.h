@@ -1,16 +1,16 @@
 #pragma once
-// Decoder: a pre-norm transformer decoder over a KvCache, dense (Llama) or sparse (Mixtral).
+// Decoder: a pre-norm transformer decoder over a KvCache. Its layers attend over keys and values
+// (Llama, Mixtral) or over latents (DeepSeek-V3), and are dense or sparse.
 
-#include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
-#include "01_dense_ffn/ffn.h"
-#include "01_dense_ffn/linear.h"
-#include "02_sparse_moe/moe.h"
 #include "04_paged_kv/attention.h"
 #include "04_paged_kv/batch.h"
+#include "04_paged_kv/decoder_layer.h"
 #include "04_paged_kv/kv_cache.h"
+#include "04_paged_kv/mtp.h"
 #include "common/model/checkpoint.h"
 
 namespace octavo {
@@ -21,16 +21,8 @@ class ForwardObserver {
   virtual ~ForwardObserver() = default;
   // The residual stream [T, D] after `layers` layers; 0 is the embedding.
   virtual void residual(std::int64_t layers, View<const float, 2> x);
-  // The plan of an MoE layer.
+  // The plan of an MoE layer; of module i of multi-token prediction as layer L + i.
   virtual void routing(std::int64_t layer, const RoutingPlan& plan);
-};
-
-// One block's parts. Norm weights are [D].
-struct DecoderLayer {
-  std::vector<float> attention_norm, ffn_norm;
-  std::unique_ptr<Linear> query, key, value, output;
-  std::unique_ptr<FeedForward> ffn;
-  MoeLayer* moe = nullptr;  // the same object as ffn where the layer is sparse, else null
 };
 
 class Decoder {
@@ -53,23 +45,28 @@ class Decoder {
   // position beyond the context.
   std::vector<float> forward(Exec& exec, const Batch& batch, KvCache& cache) const;
 
+  // The same in two parts: the last hidden states [T, D] of all rows, after the final norm, and the
+  // logits [R, V] of such states [R, D].
+  std::vector<float> hidden(Exec& exec, const Batch& batch, KvCache& cache) const;
+  std::vector<float> logits(Exec& exec, View<const float, 2> hidden) const;
+
+  // [n, D]. Throws Error for an id outside the vocabulary.
+  std::vector<float> embed(std::span<const int> tokens) const;
+
+  // The multi-token-prediction modules; empty when the config names none, or the checkpoint was
+  // stored without them.
+  const std::vector<MtpModule>& mtp() const { return mtp_; }
+
   // Null to stop. The observer must outlive its registration.
   void observe(ForwardObserver* observer);
 
  private:
-  void check(const Batch& batch) const;
-  std::vector<float> embed(const Batch& batch) const;  // [T, D]
-  void attention_block(Exec& exec, std::int64_t layer, const Batch& batch, KvCache& cache,
-                       View<float, 2> x) const;                            // x += attention
-  void ffn_block(Exec& exec, std::int64_t layer, View<float, 2> x) const;  // x += ffn
-  std::vector<float> logits(Exec& exec, const Batch& batch, View<const float, 2> x) const;
-
   std::shared_ptr<const model::Checkpoint> checkpoint_;
-  std::unique_ptr<AttentionBackend> attention_;
   TensorView embedding_;
   std::vector<DecoderLayer> layers_;
   std::vector<float> final_norm_;
   std::unique_ptr<Linear> head_;
+  std::vector<MtpModule> mtp_;
   ForwardObserver* observer_ = nullptr;
 };
 

@@ -13,6 +13,7 @@ namespace octavo {
 namespace {
 
 constexpr std::int64_t H = 4, Hkv = 2, Dh = 6, kLength = 23;
+constexpr double kScale = 0.3;  // none that a width gives
 
 // One sequence of kLength positions whose blocks are `blocks`, everything written; queries for
 // positions first .. end.
@@ -34,9 +35,14 @@ class AttentionTest : public ::testing::Test {
     std::vector<float> out(static_cast<std::size_t>(T * H * Dh));
     ThreadPool pool(threads);
     Exec exec(cpu_device(), DType::kF32, pool, 0);
-    ReferenceAttention().attend(exec, 0, make_batch({&part, 1}, block_size), cache,
-                                View<const float, 3>(query_, {kLength, H, Dh}).rows(first, kLength),
-                                View<float, 3>(out, {T, H, Dh}));
+    const Batch batch = make_batch({&part, 1}, block_size);
+    ReferenceAttention().attend(
+        exec,
+        {.batch = batch,
+         .cache = cache,
+         .query = View<const float, 3>(query_, {kLength, H, Dh}).rows(first, kLength),
+         .scale = kScale},
+        View<float, 3>(out, {T, H, Dh}));
     return out;
   }
 
@@ -55,7 +61,7 @@ TEST_F(AttentionTest, MatchesTheFormulaWrittenOutForOneRow) {
       score += static_cast<double>(query_[static_cast<std::size_t>((t * H + h) * Dh + d)]) *
                static_cast<double>(key_[static_cast<std::size_t>((p * Hkv + g) * Dh + d)]);
     }
-    const double weight = std::exp(score / std::sqrt(static_cast<double>(Dh)));
+    const double weight = std::exp(score * kScale);
     sum += weight;
     for (std::int64_t d = 0; d < Dh; ++d)
       want[d] +=
@@ -89,14 +95,52 @@ TEST_F(AttentionTest, ALaterChunkSeesTheSameAsTheWhole) {
   EXPECT_EQ(chunk, std::vector<float>(whole.begin() + 13 * H * Dh, whole.end()));
 }
 
-TEST(Attention, HeadsMustBeAMultipleOfKvHeads) {
-  KvCache cache({.layers = 1, .kv_heads = 2, .head_width = 1}, 1, 1);
+// A latent row is key and, by its first elements, value.
+TEST(Attention, ALatentCacheServesValuesFromItsKeys) {
+  constexpr std::int64_t width = 5, latent = 3, T = 2;
+  KvCache cache({.layers = 1, .kv_heads = 1, .head_width = width, .latent = latent}, 1, T);
+  KvCache plain({.layers = 1, .kv_heads = 1, .head_width = width}, 1, T);
+  const std::vector<float> rows = testing::normal(T * width, 1), q = testing::normal(T * width, 2);
+  const std::vector<int> tokens(T);
+  const std::int32_t block = 0;
+  const BatchPart part{.tokens = tokens, .blocks = {&block, 1}};
+  const Batch batch = make_batch({&part, 1}, T);
+  const View<const float, 3> keys(rows, {T, 1, width});
+  cache.write(0, batch.slot_mapping, keys);
+  plain.write(0, batch.slot_mapping, keys, keys);
   ThreadPool pool(1);
   Exec exec(cpu_device(), DType::kF32, pool, 0);
-  std::vector<float> q(3), out(3);
-  EXPECT_THROW(ReferenceAttention().attend(exec, 0, {}, cache, View<const float, 3>(q, {1, 3, 1}),
-                                           View<float, 3>(out, {1, 3, 1})),
-               Error);
+  std::vector<float> out(T * latent), wide(T * width);
+  const View<const float, 3> query(q, {T, 1, width});
+  ReferenceAttention().attend(exec,
+                              {.batch = batch, .cache = cache, .query = query, .scale = kScale},
+                              View<float, 3>(out, {T, 1, latent}));
+  ReferenceAttention().attend(exec,
+                              {.batch = batch, .cache = plain, .query = query, .scale = kScale},
+                              View<float, 3>(wide, {T, 1, width}));
+  for (std::size_t t = 0; t < T; ++t) {
+    for (std::size_t d = 0; d < latent; ++d) EXPECT_EQ(out[t * latent + d], wide[t * width + d]);
+  }
+}
+
+TEST(Attention, ShapesThatDoNotFitAreRefused) {
+  KvCache cache({.layers = 1, .kv_heads = 2, .head_width = 2}, 1, 1);
+  ThreadPool pool(1);
+  Exec exec(cpu_device(), DType::kF32, pool, 0);
+  std::vector<float> q(8), out(8);
+  const auto attend = [&](std::int64_t heads, std::int64_t width, std::int64_t value) {
+    const Batch none;
+    ReferenceAttention().attend(exec,
+                                {.batch = none,
+                                 .cache = cache,
+                                 .query = View<const float, 3>(q.data(), {1, heads, width}),
+                                 .scale = 1},
+                                View<float, 3>(out.data(), {1, heads, value}));
+  };
+  EXPECT_NO_THROW(attend(4, 2, 2));
+  EXPECT_THROW(attend(3, 2, 2), Error);  // 3 query heads over 2 KV heads
+  EXPECT_THROW(attend(2, 1, 2), Error);
+  EXPECT_THROW(attend(2, 2, 1), Error);
 }
 
 }  // namespace

@@ -2,21 +2,20 @@
 
 #include <cmath>
 #include <numeric>
-#include <random>
+#include <tuple>
 
 #include "04_paged_kv/decoder.h"
 #include "04_paged_kv/golden.h"
 #include "common/base/error.h"
 #include "common/base/threads.h"
+#include "common/model/size.h"
 #include "common/testing/compare.h"
 
 namespace octavo {
 namespace {
 
-const std::string kModel = OCTAVO_SOURCE_DIR "/common/checkpoints/tiny-moe";
-
-Decoder load() {
-  return Decoder(std::make_shared<model::Checkpoint>(model::Checkpoint::open(kModel)),
+Decoder load(const std::string& name) {
+  return Decoder(std::make_shared<model::Checkpoint>(model::Checkpoint::open(embedded_model(name))),
                  ReferenceLinearFactory(), std::make_unique<ReferenceAttention>());
 }
 
@@ -60,11 +59,18 @@ std::vector<float> last_logits(const Decoder& decoder, const std::vector<int>& i
   return logits;
 }
 
-class GoldenTest : public ::testing::TestWithParam<const char*> {};
+// (checkpoint, kind of prompt)
+class GoldenTest : public ::testing::TestWithParam<std::tuple<const char*, const char*>> {
+ protected:
+  std::string model() const { return std::get<0>(GetParam()); }
+  GoldenPrompt golden() const {
+    return load_golden(embedded_model(model()), std::get<1>(GetParam()));
+  }
+};
 
 TEST_P(GoldenTest, AgreesWithTransformersInFp32) {
-  const GoldenPrompt golden = load_golden(kModel, GetParam());
-  Decoder decoder = load();
+  const GoldenPrompt golden = this->golden();
+  Decoder decoder = load(model());
   Recorder recorder;
   decoder.observe(&recorder);
   const auto n = static_cast<std::int64_t>(golden.ids.size());
@@ -82,45 +88,67 @@ TEST_P(GoldenTest, AgreesWithTransformersInFp32) {
 }
 
 TEST_P(GoldenTest, GreedyTokensAreTheSame) {
-  const GoldenPrompt golden = load_golden(kModel, GetParam());
-  const Decoder decoder = load();
+  const GoldenPrompt golden = this->golden();
+  const Decoder decoder = load(model());
+  const std::int64_t length = std::ssize(golden.ids) + std::ssize(golden.greedy);
+  KvCache cache(decoder.kv_shape(), 1, length);
+  ThreadPool pool(1);
+  Exec exec(cpu_device(), DType::kF32, pool, 0);
+  const std::int32_t block = 0;
   std::vector<int> ids = golden.ids;
+  std::int64_t computed = 0;
   for (int want : golden.greedy) {
-    const std::vector<float> logits = last_logits(decoder, ids, std::ssize(ids), std::ssize(ids));
+    const BatchPart part{.tokens = std::span(ids).subspan(static_cast<std::size_t>(computed)),
+                         .first = computed,
+                         .blocks = {&block, 1},
+                         .wants_logits = true};
+    const std::vector<float> logits = decoder.forward(exec, make_batch({&part, 1}, length), cache);
+    computed = std::ssize(ids);
     const auto best = std::max_element(logits.begin(), logits.end()) - logits.begin();
     ASSERT_EQ(best, want) << "after " << ids.size() << " tokens";
     ids.push_back(want);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(TinyMoe, GoldenTest, ::testing::ValuesIn(kGoldenKinds),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Embedded, GoldenTest,
+                         ::testing::Combine(::testing::ValuesIn(kEmbeddedModels),
+                                            ::testing::ValuesIn(kGoldenKinds)),
+                         [](const auto& test) {
+                           return test_name(std::get<0>(test.param)) + "_" +
+                                  std::get<1>(test.param);
+                         });
 
-TEST(Decoder, ChunksBlocksAndThreadsChangeNoBit) {
-  const Decoder decoder = load();
-  const std::vector<int> ids = load_golden(kModel, "long").ids;
-  const std::vector<float> whole = last_logits(decoder, ids, std::ssize(ids), std::ssize(ids));
+class DecoderTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  const Decoder decoder_ = load(GetParam());
+  const std::vector<int> ids_ = load_golden(embedded_model(GetParam()), "long").ids;
+};
+
+INSTANTIATE_TEST_SUITE_P(Embedded, DecoderTest, ::testing::ValuesIn(kEmbeddedModels),
+                         [](const auto& test) { return test_name(test.param); });
+
+TEST_P(DecoderTest, ChunksBlocksAndThreadsChangeNoBit) {
+  const std::vector<int>& ids = ids_;
+  const std::vector<float> whole = last_logits(decoder_, ids, std::ssize(ids), std::ssize(ids));
   for (std::int64_t chunk : {1, 2, 7, 64}) {
-    EXPECT_EQ(last_logits(decoder, ids, chunk, std::ssize(ids)), whole) << "chunk " << chunk;
+    EXPECT_EQ(last_logits(decoder_, ids, chunk, std::ssize(ids)), whole) << "chunk " << chunk;
   }
   for (std::int64_t block_size : {1, 3, 16}) {
-    EXPECT_EQ(last_logits(decoder, ids, 50, block_size), whole) << "block size " << block_size;
+    EXPECT_EQ(last_logits(decoder_, ids, 50, block_size), whole) << "block size " << block_size;
   }
-  for (int threads : {2, 5}) EXPECT_EQ(last_logits(decoder, ids, 33, 16, threads), whole);
+  for (int threads : {2, 5}) EXPECT_EQ(last_logits(decoder_, ids, 33, 16, threads), whole);
 }
 
 // A row of a batch of several sequences at different stages is the row computed alone.
-TEST(Decoder, NeighboursChangeNoBit) {
-  const Decoder decoder = load();
-  const std::vector<int> ids = load_golden(kModel, "long").ids;
+TEST_P(DecoderTest, NeighboursChangeNoBit) {
   const std::vector<std::size_t> lengths = {1, 17, 60, 33};
   std::vector<std::vector<int>> sequences;
   std::vector<std::vector<std::int32_t>> blocks;
   std::vector<BatchPart> parts;
   std::int32_t next_block = 0;
   for (std::size_t s = 0; s < lengths.size(); ++s) {
-    sequences.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(s),
-                           ids.begin() + static_cast<std::ptrdiff_t>(s + lengths[s]));
+    sequences.emplace_back(ids_.begin() + static_cast<std::ptrdiff_t>(s),
+                           ids_.begin() + static_cast<std::ptrdiff_t>(s + lengths[s]));
     blocks.emplace_back(lengths[s] / 16 + 1);
     std::iota(blocks.back().begin(), blocks.back().end(), next_block);
     next_block += static_cast<std::int32_t>(blocks.back().size());
@@ -128,21 +156,26 @@ TEST(Decoder, NeighboursChangeNoBit) {
   for (std::size_t s = 0; s < lengths.size(); ++s) {
     parts.push_back({.tokens = sequences[s], .blocks = blocks[s], .wants_logits = true});
   }
-  KvCache cache(decoder.kv_shape(), next_block, 16);
+  KvCache cache(decoder_.kv_shape(), next_block, 16);
   ThreadPool pool(2);
   Exec exec(cpu_device(), DType::kF32, pool, 0);
-  const std::vector<float> logits = decoder.forward(exec, make_batch(parts, 16), cache);
-  const auto V = static_cast<std::ptrdiff_t>(decoder.config().vocab);
+  const std::vector<float> logits = decoder_.forward(exec, make_batch(parts, 16), cache);
+  const auto V = static_cast<std::ptrdiff_t>(decoder_.config().vocab);
   for (std::size_t s = 0; s < lengths.size(); ++s) {
     const auto begin = logits.begin() + static_cast<std::ptrdiff_t>(s) * V;
     EXPECT_EQ(std::vector<float>(begin, begin + V),
-              last_logits(decoder, sequences[s], std::ssize(sequences[s]), 64))
+              last_logits(decoder_, sequences[s], std::ssize(sequences[s]), 64))
         << "sequence " << s;
   }
 }
 
+TEST_P(DecoderTest, TheCacheHoldsWhatTheConfigSays) {
+  EXPECT_EQ(decoder_.kv_shape().elements_per_token() * 4,
+            model::kv_bytes_per_token(decoder_.config(), DType::kF32));
+}
+
 TEST(Decoder, TokensAndPositionsOutsideTheModelAreRefused) {
-  const Decoder decoder = load();
+  const Decoder decoder = load("tiny-moe");
   EXPECT_THROW(last_logits(decoder, {-1}, 1, 1), Error);
   EXPECT_THROW(last_logits(decoder, {static_cast<int>(decoder.config().vocab)}, 1, 1), Error);
   const auto context = static_cast<std::size_t>(decoder.config().max_context);

@@ -26,6 +26,21 @@ TEST(KvCache, KeepsWhatWasWrittenAndNothingElse) {
   EXPECT_EQ(written, 2);
 }
 
+TEST(KvCache, ALatentCacheStoresOneRowForKeyAndValue) {
+  KvCache cache({.layers = 2, .kv_heads = 1, .head_width = 3, .latent = 2}, 1, 4);
+  EXPECT_EQ(cache.bytes(), 2 * 4 * 3 * 4);
+  EXPECT_EQ(cache.shape().elements_per_token(), 2 * 3);
+  const std::vector<float> rows = {1, 2, 3};
+  const std::vector<std::int64_t> slots = {2};
+  cache.write(1, slots, View<const float, 3>(rows, {1, 1, 3}));
+  EXPECT_EQ(cache.key(1, 2)(0, 2), 3);
+  EXPECT_EQ(cache.value(1, 2).extent(1), 2);
+  EXPECT_EQ(cache.value(1, 2)(0, 1), 2);
+  EXPECT_TRUE(std::isnan(cache.key(0, 2)(0, 0)));
+  EXPECT_THROW(KvCache({.layers = 1, .kv_heads = 1, .head_width = 3, .latent = 4}, 1, 4), Error);
+  EXPECT_THROW(KvCache({.layers = 1, .kv_heads = 2, .head_width = 3, .latent = 2}, 1, 4), Error);
+}
+
 TEST(KvCache, NegativeSlotsArePadding) {
   KvCache cache({.layers = 1, .kv_heads = 1, .head_width = 1}, 1, 1);
   const std::vector<float> k = {1}, v = {2};
@@ -46,6 +61,7 @@ TEST(KvCache, BadSizesSlotsAndLayersAreRefused) {
   EXPECT_THROW(
       cache.write(0, slots, View<const float, 3>(k, {1, 1, 1}), View<const float, 3>(k, {1, 1, 1})),
       Error);
+  EXPECT_THROW(cache.write(0, fine, View<const float, 3>(k, {1, 1, 1})), Error);
   EXPECT_THROW(
       cache.write(1, fine, View<const float, 3>(k, {1, 1, 1}), View<const float, 3>(k, {1, 1, 1})),
       Error);

@@ -11,9 +11,9 @@ namespace octavo {
 namespace {
 
 std::vector<float> turned(std::vector<float> x, std::int64_t H, std::int64_t Dh,
-                          std::int64_t position, double theta = 10000) {
+                          std::int64_t position, RopePairing pairing = RopePairing::kHalves) {
   const std::vector<std::int64_t> positions = {position};
-  rope_reference(View<float, 3>(x, {1, H, Dh}), positions, theta);
+  rope_reference(View<float, 3>(x, {1, H, Dh}), positions, 10000, pairing);
   return x;
 }
 
@@ -24,6 +24,17 @@ TEST(Rope, HandComputed) {
   EXPECT_NEAR(y[2], 3 * std::cos(3.0) + 1 * std::sin(3.0), 1e-6);
   EXPECT_NEAR(y[1], 2 * std::cos(0.03) - 4 * std::sin(0.03), 1e-6);
   EXPECT_NEAR(y[3], 4 * std::cos(0.03) + 2 * std::sin(0.03), 1e-6);
+}
+
+// Neighbours are the same pairs, stored next to each other.
+TEST(Rope, NeighboursAreHalvesInAnotherOrder) {
+  const std::vector<float> halves = turned({1, 2, 3, 4, 5, 6}, 1, 6, 3);
+  const std::vector<float> neighbours =
+      turned({1, 4, 2, 5, 3, 6}, 1, 6, 3, RopePairing::kNeighbours);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(neighbours[2 * i], halves[i]);
+    EXPECT_EQ(neighbours[2 * i + 1], halves[i + 3]);
+  }
 }
 
 TEST(Rope, PositionZeroChangesNothing) {

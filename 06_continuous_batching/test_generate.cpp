@@ -8,10 +8,14 @@
 namespace octavo {
 namespace {
 
-const std::string kModel = OCTAVO_SOURCE_DIR "/common/checkpoints/tiny-moe";
+const std::filesystem::path kModel = embedded_model("tiny-moe");
 
 class GenerateTest : public ::testing::Test {
  protected:
+  explicit GenerateTest(const std::filesystem::path& folder = kModel)
+      : decoder_(std::make_shared<model::Checkpoint>(model::Checkpoint::open(folder)),
+                 ReferenceLinearFactory(), std::make_unique<ReferenceAttention>()) {}
+
   Sequence run(const Request& request, const GenerateOptions& options = {}, int threads = 1) const {
     ThreadPool pool(threads);
     Exec exec(cpu_device(), DType::kF32, pool, 0);
@@ -29,20 +33,28 @@ class GenerateTest : public ::testing::Test {
     return {s.tokens.begin() + s.num_prompt, s.tokens.end()};
   }
 
-  Decoder decoder_{std::make_shared<model::Checkpoint>(model::Checkpoint::open(kModel)),
-                   ReferenceLinearFactory(), std::make_unique<ReferenceAttention>()};
+  Decoder decoder_;
 };
 
-TEST_F(GenerateTest, GreedyTokensAreTheGoldenOnes) {
-  for (const GoldenPrompt& golden : load_golden(kModel)) {
+class GenerateEmbedded : public GenerateTest, public ::testing::WithParamInterface<const char*> {
+ protected:
+  GenerateEmbedded() : GenerateTest(folder()) {}
+  static std::filesystem::path folder() { return embedded_model(GetParam()); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Models, GenerateEmbedded, ::testing::ValuesIn(kEmbeddedModels),
+                         [](const auto& test) { return test_name(test.param); });
+
+TEST_P(GenerateEmbedded, GreedyTokensAreTheGoldenOnes) {
+  for (const GoldenPrompt& golden : load_golden(folder())) {
     const Sequence s = run(request(golden.ids, 32, {.temperature = 0}));
     EXPECT_EQ(output(s), golden.greedy) << golden.kind;
     EXPECT_EQ(s.finish, FinishReason::kLength);
   }
 }
 
-TEST_F(GenerateTest, ChunksBlocksAndThreadsChangeNoToken) {
-  const GoldenPrompt golden = load_golden(kModel, "long");
+TEST_P(GenerateEmbedded, ChunksBlocksAndThreadsChangeNoToken) {
+  const GoldenPrompt golden = load_golden(folder(), "long");
   const Request r =
       request(golden.ids, 40, {.temperature = 0.9, .top_k = 50, .top_p = 0.95, .seed = 11});
   const std::vector<int> want = run(r).tokens;
