@@ -29,7 +29,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 GREEDY = 32
 LOGIT_TOLERANCE = 2e-4
 LOGIT_MARGIN = 20 * LOGIT_TOLERANCE
-ROUTER_MARGIN = 1e-3
+ROUTER_MARGIN = {"logit": 1e-3, "sigmoid": 1e-4}  # a sigmoid's slope is at most 1/4, and its values lie closer together
 
 
 def load_mtp(model, folder):
@@ -95,10 +95,20 @@ class Reference:
         assert torch.equal(order[:, : gate.top_k].sort(-1)[0], routing.chosen[layer].sort(-1)[0])
         return order[:, : gate.top_k].tolist(), min(margin, float((value[:, :-1] - value[:, 1:]).min()))
 
+    def router_margin(self, routing):
+        """The smallest gap of all routers; None without one."""
+        return min((self.top_experts(routing, i)[1] for i in routing.logits), default=None)
+
+    def too_close(self, margin):
+        kind = "sigmoid" if any(name.endswith("e_score_correction_bias") for name, _ in self.model.named_buffers()) else "logit"
+        return margin is not None and margin < ROUTER_MARGIN[kind]
+
     def golden(self, ids):
         """The golden values of a prompt, or the reason it does not qualify."""
         logits, norms, routing = self.run(ids)
-        experts = [self.top_experts(routing, i)[0] for i in range(len(routing.gates))]
+        if self.too_close(self.router_margin(routing)):  # the greedy tokens can only make it smaller
+            return "router margin %.2g" % self.router_margin(routing)
+        experts = [self.top_experts(routing, i)[0] for i in routing.logits]
         sequence, margins = list(ids), []
         for _ in range(GREEDY):
             last = logits[-1] if len(sequence) == len(ids) else self.run(sequence)[0][-1]
@@ -107,24 +117,26 @@ class Reference:
             if margins[-1] < LOGIT_MARGIN:
                 return "logit margin %.2g" % margins[-1]
             sequence.append(int(order[0]))
-        router = min(self.top_experts(self.run(sequence)[2], i)[1] for i in range(len(routing.gates))) if routing.gates else None
-        if router is not None and router < ROUTER_MARGIN:
-            return "router margin %.2g" % router
+        router = self.router_margin(self.run(sequence)[2])
         found = {"ids": list(ids), "logits": logits[-1].tolist(), "residual_norms": norms, "experts": experts, "greedy": sequence[len(ids) :],
                  "logit_margin": min(margins), "first_logit_margin": margins[0], "router_margin": router}
         if hasattr(self.model, "mtp"):
-            found.update(self.mtp(sequence[: len(ids) + 1]))
+            values, margin = self.mtp(sequence[: len(ids) + 1])
+            found.update(values, router_margin=min(router, margin))
+        if self.too_close(found["router_margin"]):
+            return "router margin %.2g" % found["router_margin"]
         return found
 
     @torch.no_grad()
     def mtp(self, ids):
-        """The multi-token-prediction module's logits for the token after `ids` (the prompt and its first greedy token)."""
+        """The multi-token-prediction module's logits for the token after `ids` (the prompt and its first greedy token) and its
+        experts, with the smallest gap that decides them."""
         ids = torch.tensor([ids])
         hidden = self.model.model(input_ids=ids, use_cache=False).last_hidden_state
         with models.Routing(self.model) as routing:
             logits = self.model.lm_head(models.mtp_hidden(self.model, hidden, ids))[0, -1]
-        layer = len(routing.gates) - 1
-        return {"mtp_logits": logits.tolist(), "mtp_experts": self.top_experts(routing, layer)[0]}
+        experts, margin = self.top_experts(routing, len(routing.gates) - 1)
+        return {"mtp_logits": logits.tolist(), "mtp_experts": experts}, margin
 
 
 def candidates(kind, encoder, rng):

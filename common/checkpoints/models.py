@@ -112,11 +112,14 @@ def add_mtp(model):
 
 def mtp_hidden(model, hidden, ids):
     """The module's output [B, T - 1, D] before the head: row i combines the main model's normed last hidden state of position
-    i with the embedding of token i + 1, and predicts token i + 2. Needs the sdpa attention (its causal mask is implied)."""
+    i with the embedding of token i + 1, and predicts token i + 2."""
     embedded = model.model.embed_tokens(ids[:, 1:])
     positions = torch.arange(1, ids.shape[1])[None]
+    mask = None  # sdpa takes it for causal; the eager attention takes it for none at all
+    if model.mtp.config._attn_implementation != "sdpa":
+        mask = torch.full((positions.shape[1], positions.shape[1]), -torch.inf).triu(1)[None, None]
     return model.mtp(embedded, hidden[:, :-1], position_embeddings=model.model.rotary_emb(embedded, positions),
-                     attention_mask=None, position_ids=positions, cache=None)
+                     attention_mask=mask, position_ids=positions, cache=None)
 
 
 def sorted_experts(self, hidden_states, top_k_index, top_k_weights):
