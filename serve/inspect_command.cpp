@@ -1,16 +1,19 @@
-// octavo inspect: what a model holds, costs and needs; and, for one that can run, which experts a
-// prompt uses.
+// octavo inspect: what a model holds, costs and needs; and, for one that can run, which experts
+// prompts use, as bars a prompt or as one heat map of all.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>
 
+#include "06_continuous_batching/generate.h"
 #include "common/base/error.h"
 #include "common/base/threads.h"
 #include "serve/commands.h"
+#include "serve/heat_map.h"
 #include "serve/inspect_tables.h"
 #include "serve/loaded_model.h"
 
@@ -22,6 +25,7 @@ struct Options {
   std::vector<std::string> prompts, chats;
   std::optional<std::int64_t> context;
   std::optional<double> memory_gb;
+  bool heat_map = false;
 };
 
 void print_sizes(const model::ModelConfig& config, const Options& options) {
@@ -41,14 +45,19 @@ void print_sizes(const model::ModelConfig& config, const Options& options) {
 
 // What the files hold beside what the config says they should.
 void print_stored(const model::Checkpoint& checkpoint) {
-  std::int64_t elements = 0, tensors = 0;
+  const model::ModelConfig& config = checkpoint.config();
+  std::int64_t elements = 0, tensors = 0, copies = 0;
   for (const std::string& name : checkpoint.names()) {
     elements += checkpoint.tensor(name).elements();
     ++tensors;
+    const bool shared = name.ends_with(".embed_tokens.weight") || name.ends_with(".head.weight");
+    if (shared && name.starts_with("model.layers.")) copies += checkpoint.tensor(name).elements();
   }
-  fmt::print("stored    {} tensors of {} elements; the config asks for {}\n", tensors, elements,
-             model::size_of(checkpoint.config()).parameters.total() +
-                 model::size_of(checkpoint.config()).mtp);
+  const model::ModelSize size = model::size_of(config);
+  fmt::print("stored    {} tensors of {} elements; the config asks for {}", tensors, elements,
+             size.parameters.total() + size.mtp);
+  if (copies > 0) fmt::print(", the MTP modules' copies of embedding and head add {}", copies);
+  fmt::print("\n");
 }
 
 class LoadCounter : public ForwardObserver {
@@ -62,8 +71,9 @@ class LoadCounter : public ForwardObserver {
 };
 
 struct InspectedPrompt {
-  std::string title;
+  std::string text;
   std::vector<int> tokens;
+  bool is_chat = false;
 };
 
 // Encoded before anything is printed: a bad prompt gives its one line alone.
@@ -71,10 +81,10 @@ std::vector<InspectedPrompt> encode_all(const LoadedModel& model, const Options&
   require(model.decoder.config().moe.has_value(), "{} has no experts", model.folder.string());
   std::vector<InspectedPrompt> prompts;
   for (const std::string& text : options.prompts) {
-    prompts.push_back({fmt::format("\"{}\"", text), encode_prompt(model, text)});
+    prompts.push_back({text, encode_prompt(model, text), false});
   }
   for (const std::string& text : options.chats) {
-    prompts.push_back({fmt::format("the chat \"{}\"", text), encode_chat(model, text)});
+    prompts.push_back({text, encode_chat(model, text), true});
   }
   for (const InspectedPrompt& prompt : prompts) {
     require(std::ssize(prompt.tokens) <= model.decoder.config().max_context,
@@ -84,7 +94,8 @@ std::vector<InspectedPrompt> encode_all(const LoadedModel& model, const Options&
   return prompts;
 }
 
-void print_expert_load(LoadedModel& model, Exec& exec, const InspectedPrompt& prompt) {
+// The plan counts of a forward over the prompt.
+LoadCounter count_experts(LoadedModel& model, Exec& exec, const InspectedPrompt& prompt) {
   const std::int64_t length = std::ssize(prompt.tokens);
   KvCache cache(model.decoder.kv_shape(), 1, length);
   const std::int32_t block = 0;
@@ -93,12 +104,40 @@ void print_expert_load(LoadedModel& model, Exec& exec, const InspectedPrompt& pr
   model.decoder.observe(&load);
   model.decoder.forward(exec, make_batch({&part, 1}, length), cache);
   model.decoder.observe(nullptr);
-  fmt::print("\nexperts of the {} tokens of {}\n{}", length, prompt.title,
+  return load;
+}
+
+void print_expert_load(LoadedModel& model, Exec& exec, const InspectedPrompt& prompt) {
+  const LoadCounter load = count_experts(model, exec, prompt);
+  fmt::print("\nexperts of the {} tokens of {}\"{}\"\n{}", prompt.tokens.size(),
+             prompt.is_chat ? "the chat " : "", prompt.text,
              expert_load_bars(load.layers, load.counts));
+}
+
+// The heat map of all prompts, each with the model's greedy answer to it.
+void print_heat_map(LoadedModel& model, Exec& exec, std::vector<InspectedPrompt> prompts) {
+  constexpr std::int64_t kAnswer = 100;  // tokens at most
+  std::vector<std::int64_t> layers;
+  std::vector<ExpertUse> uses;
+  for (InspectedPrompt& prompt : prompts) {
+    const std::int64_t room = model.decoder.config().max_context - std::ssize(prompt.tokens);
+    if (room > 0) {
+      const Request request{.prompt = prompt.tokens,
+                            .sampling = {.temperature = 0},
+                            .max_tokens = std::min(kAnswer, room),
+                            .stop_tokens = model.defaults.stop_tokens};
+      prompt.tokens = generate(model.decoder, exec, request, [](int) { return true; }).tokens;
+    }
+    const LoadCounter load = count_experts(model, exec, prompt);
+    layers = load.layers;
+    uses.push_back({prompt.text, load.counts});
+  }
+  fmt::print("\nexperts of prompts and greedy answers\n{}", expert_heat_map(layers, uses));
 }
 
 void inspect_folder(const std::filesystem::path& folder, const Options& options) {
   if (options.prompts.empty() && options.chats.empty()) {
+    require(!options.heat_map, "--heat-map wants prompts: --prompt or --chat");
     const model::Checkpoint checkpoint = model::Checkpoint::open(folder);
     print_sizes(checkpoint.config(), options);
     print_stored(checkpoint);
@@ -110,6 +149,7 @@ void inspect_folder(const std::filesystem::path& folder, const Options& options)
   Exec exec(cpu_device(), DType::kF32, threads, 0);
   print_sizes(model.decoder.config(), options);
   print_stored(*model.checkpoint);
+  if (options.heat_map) return print_heat_map(model, exec, prompts);
   for (const InspectedPrompt& prompt : prompts) print_expert_load(model, exec, prompt);
 }
 
@@ -137,6 +177,8 @@ void add_inspect(CLI::App& app) {
       ->allow_extra_args(false);
   command->add_option("--chat", options->chats, "the same for a message through the chat template")
       ->allow_extra_args(false);
+  command->add_flag("--heat-map", options->heat_map,
+                    "one picture of all prompts, each with the model's greedy answer");
   add_number(*command, "--context", options->context,
              "positions for the FLOPs of attention (default: 4096 or the model's)");
   add_number(*command, "--memory", options->memory_gb,
