@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "common/base/error.h"
+#include "serve/loaded_model.h"
 
 namespace octavo::serve {
 
@@ -33,6 +34,9 @@ void add_number(CLI::App& app, const std::string& name, std::optional<T>& target
          help)
       ->type_name(std::is_integral_v<T> ? "INT" : "FLOAT");
 }
+
+// --device, --compute and --version.
+void add_engine_choice(CLI::App& app, EngineChoice& choice);
 
 void add_generate(CLI::App& app);
 void add_inspect(CLI::App& app);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -27,6 +28,7 @@ struct Options {
   std::optional<double> temperature, top_p;
   std::optional<std::uint64_t> seed;
   std::optional<int> threads;
+  EngineChoice engine;
 };
 
 double seconds_between(std::chrono::steady_clock::time_point a,
@@ -73,9 +75,11 @@ void print_figures(const Sequence& sequence, const Request& request, double prom
 
 void run_generate(const Options& options) {
   ThreadPool threads(options.threads ? *options.threads : ThreadPool::default_size());
-  Exec exec(cpu_device(), DType::kF32, threads, 0);
-  const LoadedModel model(find_model(options.model));
+  const LoadedModel model(find_model(options.model), options.engine);
   const Request request = make_request(options, model);
+  const GenerateOptions loop;
+  Exec exec = model.make_exec(
+      threads, std::min<std::int64_t>(std::ssize(request.prompt), loop.token_budget));
 
   model::StreamDecoder decoder(model.tokenizer);
   const auto start = std::chrono::steady_clock::now();
@@ -86,11 +90,14 @@ void run_generate(const Options& options) {
       throw std::runtime_error("cannot write to the standard output");
     }
   };
-  const Sequence sequence = generate(model.decoder, exec, request, [&](int token) {
-    if (!first) first = std::chrono::steady_clock::now();
-    write(decoder.push(token));
-    return true;
-  });
+  const Sequence sequence = generate(
+      model.decoder, exec, request,
+      [&](int token) {
+        if (!first) first = std::chrono::steady_clock::now();
+        write(decoder.push(token));
+        return true;
+      },
+      loop);
   const auto end = std::chrono::steady_clock::now();
   write(decoder.finish() + "\n");
   print_figures(sequence, request, seconds_between(start, first.value_or(end)),
@@ -121,6 +128,7 @@ void add_generate(CLI::App& app) {
              "the same seed writes the same text (default: a fresh one)");
   add_number(*command, "--threads", options->threads,
              "default: OCTAVO_THREADS, or the number of physical cores");
+  add_engine_choice(*command, options->engine);
   command->callback([options, prompt, chat] {
     require(prompt->count() + chat->count() == 1, "generate wants --prompt TEXT or --chat TEXT");
     options->is_chat = chat->count() == 1;

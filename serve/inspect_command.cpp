@@ -146,7 +146,9 @@ void inspect_folder(const std::filesystem::path& folder, const Options& options)
   LoadedModel model(folder);
   const std::vector<InspectedPrompt> prompts = encode_all(model, options);
   ThreadPool threads(ThreadPool::default_size());
-  Exec exec(cpu_device(), DType::kF32, threads, 0);
+  std::int64_t rows = 0;
+  for (const InspectedPrompt& prompt : prompts) rows = std::max(rows, std::ssize(prompt.tokens));
+  Exec exec = model.make_exec(threads, rows);
   print_sizes(model.decoder.config(), options);
   print_stored(*model.checkpoint);
   if (options.heat_map) return print_heat_map(model, exec, prompts);

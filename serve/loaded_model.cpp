@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "01_dense_ffn/versions.h"
 #include "common/base/error.h"
 #include "common/model/file.h"
 #include "common/model/json.h"
@@ -53,16 +54,32 @@ GenerationDefaults load_generation_defaults(const fs::path& folder,
   }
   return defaults;
 }
-LoadedModel::LoadedModel(const fs::path& from)
-    : checkpoint(std::make_shared<model::Checkpoint>(model::Checkpoint::open(from))),
+namespace {
+
+VersionLinearFactory factory_of(const EngineChoice& choice) {
+  auto registry = std::make_shared<Registry>();
+  dense_ffn::append_versions(*registry);
+  for (const std::string& assignment : choice.versions) registry->override_version(assignment);
+  return {std::move(registry), choice.device, choice.compute};
+}
+
+}  // namespace
+
+LoadedModel::LoadedModel(const fs::path& from, const EngineChoice& how)
+    : choice(how),
+      checkpoint(std::make_shared<model::Checkpoint>(model::Checkpoint::open(from))),
       tokenizer(model::Tokenizer::load(from / "tokenizer.json")),
       folder(from),
       defaults(load_generation_defaults(from, checkpoint->config())),
-      decoder(checkpoint, ReferenceLinearFactory(), std::make_unique<ReferenceAttention>()) {
+      decoder(checkpoint, factory_of(how), std::make_unique<ReferenceAttention>()) {
   // A vocabulary may be padded beyond the tokenizer's ids, never the other way round.
   require(tokenizer.vocab_size() <= checkpoint->config().vocab,
           "{}: the tokenizer has {} ids, the model a vocabulary of {}", from.string(),
           tokenizer.vocab_size(), checkpoint->config().vocab);
+}
+
+Exec LoadedModel::make_exec(ThreadPool& threads, std::int64_t rows) const {
+  return {choice.device, choice.compute.value_or(DType::kF32), threads, decoder.workspace(rows)};
 }
 
 std::vector<int> encode_prompt(const LoadedModel& model, const std::string& text) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "04_paged_kv/decoder.h"
 #include "06_continuous_batching/sampler.h"
@@ -27,8 +28,20 @@ struct GenerationDefaults {
 GenerationDefaults load_generation_defaults(const std::filesystem::path& folder,
                                             const model::ModelConfig& config);
 
+// Where the matrices of a model are multiplied, and how.
+struct EngineChoice {
+  Device device = cpu_device();
+  std::optional<DType> compute = {};       // what weights are kept in; empty: as they are stored
+  std::vector<std::string> versions = {};  // "topic=name", instead of the engine's own choice
+};
+
 struct LoadedModel {
-  explicit LoadedModel(const std::filesystem::path& folder);
+  explicit LoadedModel(const std::filesystem::path& folder, const EngineChoice& choice = {});
+
+  // An Exec for batches of up to `rows` rows. Borrows `threads`.
+  Exec make_exec(ThreadPool& threads, std::int64_t rows) const;
+
+  EngineChoice choice;
 
   std::shared_ptr<const model::Checkpoint> checkpoint;
   model::Tokenizer tokenizer;

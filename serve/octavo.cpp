@@ -2,22 +2,44 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "common/base/error.h"
 #include "serve/commands.h"
 
 namespace {
 
-// One line on stderr, if there is a stderr.
+// One line on stderr, if there is a stderr. A name of the user's may hold anything, line ends and
+// terminal commands included.
 void complain(const std::string& message) {
-  const std::string line = "octavo: " + message + "\n";
+  std::string line = "octavo: ";
+  for (const char c : message) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      line += fmt::format("\\x{:02x}", byte);
+    } else {
+      line += c;
+    }
+  }
+  line += '\n';
   std::fputs(line.c_str(), stderr);
+}
+
+// Weights are mapped: reading what another program cut off a file meanwhile is a signal, not an
+// error code.
+extern "C" void weights_are_gone(int) {
+  constexpr std::string_view line = "octavo: failed: a weight file became shorter while in use\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, line.data(), line.size());
+  _exit(1);
 }
 
 int run(int argc, char** argv) {
@@ -40,6 +62,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGBUS, weights_are_gone);
   try {
     const int code = run(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {

@@ -68,6 +68,13 @@ class Refused(Case):
         self.refuse("generate", "--model", "..", "--prompt", "a", says="config.json")
         self.refuse("inspect", "/nowhere/config.json", says="/nowhere/config.json")
         self.refuse("inspect", os.path.join(TINY, "config.json"), "--prompt", "a", says="weights")
+        self.refuse("inspect", "/no\nwhere\x1b[2J", says="/no\\x0awhere\\x1b[2J")
+
+    def test_devices_and_versions(self):
+        for option, says in (("--device=tpu", "tpu"), ("--device=cuda", "cpu or simt"), ("--device=", "device"), ("--compute=f8", "f8"),
+                             ("--version=matmul", "matmul"), ("--version=matmul=best", "best"), ("--version=nothing=best", "nothing"),
+                             ("--version=matmul=cpu_v1_eigen", "cpu_v1_eigen")):
+            self.refuse("generate", "--prompt", "a", option, says=says)
 
 
 class Damaged(Case):
@@ -157,6 +164,23 @@ class Damaged(Case):
             self.refuse_model(says="tokenizer.json")
 
 
+    def test_weights_cut_off_while_they_are_read(self):
+        with subprocess.Popen([PROGRAM, "generate", "--model", self.folder, "--prompt", "a", "--temperature", "1.5", "--max-tokens", "1023"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+            running.stdout.read(1)
+            os.truncate(self.path("model.safetensors"), 4096)
+            _, err = running.communicate(timeout=120)
+        self.assertEqual((running.returncode, err), (1, b"octavo: failed: a weight file became shorter while in use\n"))
+
+    def test_a_folder_of_any_name(self):
+        folder = os.path.join(self.folder, "mein Modell \u00e4\u20ac 'x'")
+        os.mkdir(folder)
+        for name in os.listdir(TINY):
+            shutil.copy(os.path.join(TINY, name), folder)
+        code, out, err = octavo("generate", "--model", folder, "--prompt", "a", "--max-tokens", "3")
+        self.assertEqual(code, 0, err)
+
+
 class Works(unittest.TestCase):
     def generate(self, *args, **environment):
         code, out, err = octavo("generate", *args, **environment)
@@ -198,6 +222,12 @@ class Works(unittest.TestCase):
         out.encode().decode()
         _, figures = self.generate("--prompt", "a", "--model", TINY, "--max-tokens", "1024", "--top-k", "0", "--top-p", "1", "--temperature", "0")
         self.assertLessEqual(int(figures[1]), 1023)
+
+    def test_on_the_executor_the_kernels_write_the_same_text(self):
+        args = ("--chat", "What is 12 + 30?", "--max-tokens", "6", "--temperature", "0")
+        out, _ = self.generate(*args)
+        self.assertEqual(self.generate(*args, "--device", "simt")[0], out)
+        self.assertEqual(self.generate(*args, "--device", "simt", "--version", "matmul=gpu_v1_naive")[0], out)
 
     def test_help(self):
         for args in (("--help",), ("generate", "--help"), ("inspect", "--help")):
