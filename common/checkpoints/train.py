@@ -4,9 +4,8 @@
     train.py tiny-moe --minutes 65 --work ../../build/checkpoints        resumes if interrupted; writes tiny-moe/ at the end
     train.py tiny-moe --work ../../build/checkpoints --export            writes tiny-moe/ from the last saved state
 
-The schedule follows the process's own clock, not the step count, so a busy machine only makes it wait: it always ends at
-its floor. One thread a model is the efficient
-setting (OMP_NUM_THREADS=1); give each model a core of its own.
+The schedule follows the process's own clock, not the step count: it always ends at its floor, and a busy machine only makes
+it wait. One thread a model is the efficient setting (OMP_NUM_THREADS=1); give each model a core of its own.
 """
 import argparse
 import itertools
