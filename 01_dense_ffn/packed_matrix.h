@@ -32,6 +32,8 @@ inline constexpr std::int64_t kRowBlock = 192;
 inline constexpr std::int64_t kFewRows = 16;
 // A core's own prefetcher keeps up with four panels side by side, not with one that many rows use.
 inline constexpr int kPrefetchAhead = 1024;
+template <class W>
+inline constexpr std::int64_t kLine = 64 / sizeof(W);  // elements of a cache line
 
 struct Range {
   std::int64_t begin = 0, end = 0;
@@ -193,6 +195,11 @@ void PackedMatrix<S>::strip_block(const float* rows, std::int64_t count, std::in
     for (std::int64_t i = 0; i < tiles; ++i) {
       const std::int64_t r = i * count / tiles, R = (i + 1) * count / tiles - r;
       const Target to = target(r, p);
+      // The next panel, a share with each tile, so that its first tile need not wait for memory.
+      const W* const next = packed + panel;
+      for (std::int64_t at = i * panel / tiles; at < (i + 1) * panel / tiles; at += kLine<W>) {
+        if (count > kFewRows) simd::prefetch(next + at);
+      }
       const float* const x = rows + r * kBlockK;
       if (unpacks) {
         multiply_rows<S, 1, 0>(R, x, unpacked, panel, length, to);

@@ -41,6 +41,11 @@ INSTANTIATE_TEST_SUITE_P(MatmulDecode, MatmulContract,
                          ::testing::ValuesIn(decode_subjects(matmul_topic(), {9, 33, 1064})),
                          name_of_subject);
 
+class FfnContract : public testing::ContractTest {};
+TEST_P(FfnContract, Holds) { check(); }
+INSTANTIATE_TEST_SUITE_P(Ffn, FfnContract, ::testing::ValuesIn(subjects(ffn_topic(), registry())),
+                         name_of_subject);
+
 class CastContract : public testing::ContractTest {};
 TEST_P(CastContract, Holds) { check(); }
 INSTANTIATE_TEST_SUITE_P(Cast, CastContract,

@@ -8,11 +8,8 @@
 #include <limits>
 #include <vector>
 
-#include "01_dense_ffn/matmul.h"
 #include "01_dense_ffn/packed_matrix.h"
-#include "01_dense_ffn/versions.h"
 #include "common/base/threads.h"
-#include "common/device/registry.h"
 #include "common/testing/random.h"
 
 namespace octavo::dense_ffn {
@@ -144,37 +141,6 @@ TEST(ForEachTile, CoversRowsAndStripsOnce) {
         });
         for (const auto& s : seen) ASSERT_EQ(s.load(), 1) << T << " rows, " << strips << " strips";
       }
-    }
-  }
-}
-
-// The same bits on any number of threads, and for any window of the rows.
-TEST(MatmulCpuV2Packed, BitsDoNotDependOnThreadsOrNeighbours) {
-  constexpr std::int64_t T = 210, N = 300, K = 270;
-  const std::vector<float> x = testing::normal(T * K, 1);
-  const std::vector<bf16> w = weights_of<bf16>(N, K);
-  Registry registry;
-  append_versions(registry);
-  const auto& version = registry.find<MatmulArgs>("matmul", Backend::kCpu, "cpu_v2_packed");
-  const Prepared prepared = version.prepare({{"w", view_of(w, N, K)}}, cpu_device());
-  const auto run = [&](int size, std::int64_t begin, std::int64_t end) {
-    ThreadPool threads(size);
-    Exec exec(cpu_device(), DType::kBF16, threads, 0);
-    std::vector<float> y(static_cast<std::size_t>((end - begin) * N));
-    const View<const float, 2> rows = View<const float, 2>(x, {T, K}).rows(begin, end);
-    version.run(exec, {TensorView(rows), view_of(w, N, K), View<float, 2>(y, {end - begin, N})},
-                prepared);
-    return y;
-  };
-  const std::vector<float> all = run(1, 0, T);
-  EXPECT_EQ(run(2, 0, T), all);
-  EXPECT_EQ(run(5, 0, T), all);
-  for (std::int64_t begin : {0, 1, 100, 209}) {
-    for (std::int64_t rows : {1, 2, 3, 5, 8, 13, 30, 200}) {
-      const std::int64_t end = std::min(T, begin + rows);
-      ASSERT_EQ(run(2, begin, end),
-                std::vector<float>(all.begin() + begin * N, all.begin() + end * N))
-          << "rows " << begin << " to " << end;
     }
   }
 }

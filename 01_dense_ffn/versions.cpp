@@ -7,7 +7,9 @@ namespace octavo::dense_ffn {
 
 // A topic's versions go from the plain one to the best: the engine picks the last that fits.
 void append_versions(Registry& registry) {
+  registry.add("matmul", matmul_cpu_v1_eigen());
   registry.add("matmul", matmul_cpu_v2_packed());
+  registry.add("ffn", ffn_cpu_v1_packed());
   registry.add("matmul", on_simt::matmul_gpu_v1_naive());
   registry.add("matmul", on_simt::matmul_gpu_v2_tiled());
   registry.add("matmul", on_simt::matmul_gpu_v3_registers());

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <ctime>
 
 #if defined(__FMA__)
 #include <immintrin.h>
@@ -13,6 +14,13 @@
 
 namespace octavo::bench {
 namespace {
+
+template <class F>
+double thread_seconds_of(F f) {
+  const double begin = thread_seconds();
+  f();
+  return thread_seconds() - begin;
+}
 
 template <class F>
 double seconds_of(F f) {
@@ -92,8 +100,15 @@ volatile float g_sink;  // keeps results alive
 
 }  // namespace
 
-double Ceilings::seconds(const Work& work) const {
-  return std::max(work.bytes / read_bandwidth, work.flops / fma_all);
+double Ceilings::seconds(const Work& work, bool one_thread) const {
+  return std::max(work.bytes / (one_thread ? read_core : read_bandwidth),
+                  work.flops / (one_thread ? fma_core : fma_all));
+}
+
+double thread_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
 CeilingProbe::CeilingProbe(ThreadPool& pool, std::int64_t bytes)
@@ -114,6 +129,12 @@ double CeilingProbe::read_once() {
   return static_cast<double>(n * parts) * sizeof(float) / seconds;
 }
 
+double CeilingProbe::read_core_once() {
+  const auto n = static_cast<std::int64_t>(buffer_.size());
+  const double seconds = thread_seconds_of([&] { g_sink = sum_of(buffer_.data(), n); });
+  return static_cast<double>(n) * sizeof(float) / seconds;
+}
+
 double CeilingProbe::copy_once() {
   const std::int64_t parts = kChunks * pool_.size();
   const std::int64_t n = static_cast<std::int64_t>(buffer_.size()) / (2 * parts);
@@ -127,9 +148,10 @@ double CeilingProbe::copy_once() {
 }
 
 void CeilingProbe::sample() {
+  best_.read_core = std::max(best_.read_core, read_core_once());
   best_.read_bandwidth = std::max(best_.read_bandwidth, read_once());
   best_.copy_bandwidth = std::max(best_.copy_bandwidth, copy_once());
-  const double one = seconds_of([] { g_sink = fma_chains(kSteps); });
+  const double one = thread_seconds_of([] { g_sink = fma_chains(kSteps); });
   best_.fma_core = std::max(best_.fma_core, kChainFlops / one);
   const double all = seconds_of([&] {
     pool_.parallel_for(kChunks * pool_.size(),

@@ -1,7 +1,8 @@
 #pragma once
 // What this machine can do at best, measured: the roofs that rows are compared with. On a virtual
 // machine they move, so they are probed again and again between the rows, and the best value seen
-// counts.
+// counts. What one thread does is timed by its processor time, which a busy machine stretches less
+// than the clock on the wall.
 
 #include <cstdint>
 #include <vector>
@@ -12,17 +13,21 @@
 namespace octavo::bench {
 
 struct Ceilings {
-  double read_bandwidth = 0;  // bytes/s, all threads reading
+  double read_core = 0;       // bytes/s, one thread reading
+  double read_bandwidth = 0;  // of all threads at once
   double copy_bandwidth = 0;  // bytes/s read plus bytes/s written, all threads
   double fma_core = 0;        // FLOP/s of one thread in fp32, 2 a fused multiply-add
   double fma_all = 0;         // of all threads at once
   int threads = 0;
   int samples = 0;
 
-  // The least time this work takes on this machine: max(bytes / read bandwidth, FLOPs / peak of all
-  // threads).
-  double seconds(const Work& work) const;
+  // The least time this work takes on one thread, or on all: max(bytes / read bandwidth, FLOPs /
+  // peak).
+  double seconds(const Work& work, bool one_thread) const;
 };
+
+// Seconds of processor time that the calling thread has used.
+double thread_seconds();
 
 class CeilingProbe {
  public:
@@ -40,6 +45,7 @@ class CeilingProbe {
 
  private:
   double read_once();
+  double read_core_once();
   double copy_once();
 
   ThreadPool& pool_;

@@ -21,7 +21,7 @@ std::string lower(std::string_view text) {
 
 bool same_operation(const Row& a, const Row& b) {
   return a.topic == b.topic && a.backend == b.backend && a.compute == b.compute &&
-         a.shape == b.shape;
+         a.shape == b.shape && a.threads == b.threads;
 }
 
 nlohmann::json entry(const Row& row) {
@@ -42,6 +42,7 @@ nlohmann::json entry(const Row& row) {
           1e9 * model_seconds(gpu, row.work, row.compute, std::max(1, row.launches));
     }
   }
+  if (row.threads > 0) e["threads"] = row.threads;
   if (row.max_error >= 0) e["max_error"] = row.max_error;
   if (!row.error.empty()) {
     e["error_occurred"] = true;
@@ -66,7 +67,9 @@ nlohmann::json entry(const Row& row) {
 }  // namespace
 
 std::string Row::name() const {
-  return fmt::format("{}/{}/{}/{}", topic, version, lower(name_of(compute)), shape);
+  const std::string plain =
+      fmt::format("{}/{}/{}/{}", topic, version, lower(name_of(compute)), shape);
+  return threads > 0 ? fmt::format("{}/threads:{}", plain, threads) : plain;
 }
 
 double Row::median() const {
@@ -88,7 +91,7 @@ double Row::cv() const {
 void judge(std::vector<Row>& rows, const Ceilings& ceilings) {
   for (Row& row : rows) {
     if (row.measured() && row.backend == Backend::kCpu)
-      row.roof_seconds = ceilings.seconds(row.work);
+      row.roof_seconds = ceilings.seconds(row.work, row.threads == 1);
     const auto first = std::find_if(rows.begin(), rows.end(),
                                     [&](const Row& r) { return same_operation(r, row); });
     if (first->measured()) row.v1_seconds = first->median();

@@ -17,6 +17,7 @@ struct Row {
   DType compute = DType::kF32;
   Work work;         // the least the operation must do
   int launches = 0;  // kernels a call starts; 0: the version does not say
+  int threads = 0;   // of the host; 1: `seconds` are processor time. 0: a kernel's row
 
   std::vector<double> seconds;  // of a call, one for each repetition; empty: not measured
   std::int64_t calls = 0;       // timed in all
@@ -25,7 +26,8 @@ struct Row {
   double roof_seconds = 0;  // the least time on this machine, from measured ceilings; 0: none known
   std::string error;        // why the row does not count; empty when it does
 
-  std::string name() const;  // "ffn/gpu_v2_tiled/bf16/T:128/D:4096/F:14336"
+  // "ffn/gpu_v2_tiled/bf16/T:128/D:4096/F:14336", and for the host "/threads:2"
+  std::string name() const;
   bool measured() const { return !seconds.empty(); }
   double median() const;  // seconds; wants measured()
   double cv() const;      // standard deviation of the repetitions / mean
@@ -38,7 +40,8 @@ struct Row {
 inline constexpr double kRoofLimit = 110;
 
 // Fills roof_seconds of the rows of the host from the ceilings and v1_seconds from the first
-// version of the same topic, backend, type and shape, and gives rows above kRoofLimit their error.
+// version of the same topic, backend, type, shape and threads, and gives rows above kRoofLimit
+// their error.
 void judge(std::vector<Row>& rows, const Ceilings& ceilings);
 
 // The rows as Google Benchmark's JSON "benchmarks": one entry a row, times in ns, our counters as

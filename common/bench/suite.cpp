@@ -125,6 +125,7 @@ class Runner {
   // kMostRounds of all sets where each round costs a pass over the caches.
   double mean_of_calls(Exec& exec) {
     StreamTimer timer(device_);
+    const bool processor_time = row_.threads == 1;
     const bool scrubs = case_.row.work.bytes * static_cast<double>(sets_.size()) < kColdBytes;
     double total = 0;
     std::int64_t calls = 0;
@@ -132,8 +133,10 @@ class Runner {
       if (scrubs) probe_.scrub();
       for (std::size_t i = 0; i < sets_.size() && total < kLeastSeconds; ++i, ++calls) {
         timer.start(exec.stream);
+        const double begin = thread_seconds();
         sets_[i].run(exec);
-        total += timer.stop(exec.stream);
+        const double by_the_clock = timer.stop(exec.stream);
+        total += processor_time ? thread_seconds() - begin : by_the_clock;
       }
     }
     row_.calls += calls;
@@ -190,15 +193,16 @@ Device device_for_choices(Backend backend) {
 
 std::vector<Row> run_cases(const std::vector<Case>& cases, CeilingProbe& probe, ThreadPool& pool) {
   std::vector<Row> rows;
-  rows.reserve(cases.size());  // the runners hold references
+  rows.reserve(2 * cases.size());  // the runners hold references
+  ThreadPool one(1);
   Reporter reporter;
   benchmark::ClearRegisteredBenchmarks();
-  for (const Case& c : cases) {
-    if (!has_row(c)) continue;
+  const auto add = [&](const Case& c, int threads) {
     Row& row = rows.emplace_back(c.row);
+    row.threads = threads;
     if (row.backend != Backend::kCpu) row.launches = c.launches(device_for_choices(row.backend));
-    if (!is_timed(c)) continue;
-    auto runner = std::make_shared<Runner>(c, probe, pool, row);
+    if (!is_timed(c)) return;
+    auto runner = std::make_shared<Runner>(c, probe, threads == 1 ? one : pool, row);
     const std::string name = row.name();
     if (!reporter.runners.emplace(name, runner).second) fail("two benchmarks are named {}", name);
     benchmark::RegisterBenchmark(name.c_str(),
@@ -206,6 +210,12 @@ std::vector<Row> run_cases(const std::vector<Case>& cases, CeilingProbe& probe, 
         ->UseManualTime()
         ->Iterations(1)  // mean_of_calls decides how often, since it knows about the caches
         ->Unit(benchmark::kNanosecond);
+  };
+  for (const Case& c : cases) {
+    if (!has_row(c)) continue;
+    const bool host = c.row.backend == Backend::kCpu;
+    add(c, host ? 1 : 0);
+    if (host && pool.size() > 1) add(c, pool.size());
   }
   benchmark::RunSpecifiedBenchmarks(&reporter);
   benchmark::ClearRegisteredBenchmarks();
@@ -239,10 +249,10 @@ int Suite::main(int argc, char** argv) {
   const Ceilings& c = probe.best();
   std::cout << table(rows)
             << fmt::format(
-                   "\n{} threads: read {:.1f} GB/s, copy {:.1f} GB/s, FMA {:.3f} TFLOP/s a core "
-                   "and {:.3f} in all\n",
-                   c.threads, c.read_bandwidth / 1e9, c.copy_bandwidth / 1e9, c.fma_core / 1e12,
-                   c.fma_all / 1e12);
+                   "\none thread: read {:.1f} GB/s, FMA {:.3f} TFLOP/s; {} threads: read {:.1f} "
+                   "GB/s, copy {:.1f} GB/s, FMA {:.3f} TFLOP/s\n",
+                   c.read_core / 1e9, c.fma_core / 1e12, c.threads, c.read_bandwidth / 1e9,
+                   c.copy_bandwidth / 1e9, c.fma_all / 1e12);
   if (!out.empty()) write(out, {{"context", context(c)}, {"benchmarks", to_json(rows)}});
   return std::any_of(rows.begin(), rows.end(), [](const Row& r) { return !r.error.empty(); }) ? 1
                                                                                               : 0;

@@ -9,8 +9,8 @@
 //
 // Every version of the registry that takes a shape gets a row: the host's and a GPU's are timed,
 // the executor's give the rows their modelled times (a CPU's time for a GPU's kernel means
-// nothing). Nothing wrong is timed: a version is first compared with the topic's first version on
-// the same operands.
+// nothing). The host's get one row on one thread and one on all. Nothing wrong is timed: a version
+// is first compared with the topic's first version on the same operands.
 
 #include <algorithm>
 #include <cstdint>
@@ -73,8 +73,8 @@ class Suite {
 // own.
 Device device_for_choices(Backend backend);
 
-// Runs cases as Google Benchmark's registered benchmarks and returns their rows, judged. `probe` is
-// sampled before each.
+// Runs cases as Google Benchmark's registered benchmarks and returns their rows, judged: the host's
+// on one thread and on all of `pool`. `probe` is sampled before each.
 std::vector<Row> run_cases(const std::vector<Case>& cases, CeilingProbe& probe, ThreadPool& pool);
 
 template <class Shape, class Args>

@@ -22,7 +22,7 @@ bool is_kernel(const Row& row) { return row.backend != Backend::kCpu; }
 
 bool same_line(const Row& a, const Row& b) {
   return a.topic == b.topic && a.compute == b.compute && a.shape == b.shape &&
-         a.version == b.version && is_kernel(a) == is_kernel(b);
+         a.version == b.version && is_kernel(a) == is_kernel(b) && a.threads == b.threads;
 }
 
 std::string measured_cells(const Row* row) {
@@ -39,7 +39,10 @@ std::string measured_cells(const Row* row) {
 std::string line_of(const Line& line) {
   const Row& any = line.host != nullptr ? *line.host : *line.model;
   const Row* const timed = line.host != nullptr ? line.host : line.gpu;
-  std::string text = fmt::format("  {:<28} {}", any.version, measured_cells(timed));
+  std::string label = any.version;
+  if (any.threads > 0)
+    label += fmt::format(", {} {}", any.threads, any.threads == 1 ? "thread" : "threads");
+  std::string text = fmt::format("  {:<28} {}", label, measured_cells(timed));
   for (const GpuSpec& gpu : gpu_specs()) {
     text += fmt::format(" {:>10}", line.model == nullptr
                                        ? ""

@@ -15,9 +15,11 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Ceilings hundred() {  // 100 GB/s and 1 TFLOP/s
+Ceilings hundred() {  // 100 GB/s and 1 TFLOP/s; one thread half and a quarter of them
   Ceilings c;
+  c.read_core = 50e9;
   c.read_bandwidth = 100e9;
+  c.fma_core = 0.25e12;
   c.fma_all = 1e12;
   return c;
 }
@@ -35,8 +37,10 @@ Row row(std::string version, Backend backend, std::vector<double> seconds) {
 }
 
 TEST(Ceilings, ARoofIsTheSlowerOfMemoryAndArithmetic) {
-  EXPECT_DOUBLE_EQ(hundred().seconds({.flops = 1e9, .bytes = 1e9}), 0.01);
-  EXPECT_DOUBLE_EQ(hundred().seconds({.flops = 1e12, .bytes = 1e9}), 1.0);
+  EXPECT_DOUBLE_EQ(hundred().seconds({.flops = 1e9, .bytes = 1e9}, false), 0.01);
+  EXPECT_DOUBLE_EQ(hundred().seconds({.flops = 1e12, .bytes = 1e9}, false), 1.0);
+  EXPECT_DOUBLE_EQ(hundred().seconds({.flops = 1e9, .bytes = 1e9}, true), 0.02);
+  EXPECT_DOUBLE_EQ(hundred().seconds({.flops = 1e12, .bytes = 1e9}, true), 4.0);
 }
 
 TEST(Ceilings, AProbeMeasuresAndKeepsTheBest) {
@@ -49,7 +53,7 @@ TEST(Ceilings, AProbeMeasuresAndKeepsTheBest) {
   EXPECT_EQ(c.samples, 2);
   EXPECT_EQ(c.threads, 2);
   EXPECT_GE(c.read_bandwidth, first.read_bandwidth);
-  for (double rate : {c.read_bandwidth, c.copy_bandwidth, c.fma_core, c.fma_all})
+  for (double rate : {c.read_core, c.read_bandwidth, c.copy_bandwidth, c.fma_core, c.fma_all})
     EXPECT_GT(rate, 1e7);
   EXPECT_LT(c.fma_core, 1e12);
 }
@@ -74,6 +78,20 @@ TEST(Judge, FillsRoofAndSpeedUpAndRefusesTheImpossible) {
   EXPECT_THAT(rows[2].error, HasSubstr("110 % of the roof, the limit is 110"));
   EXPECT_EQ(rows[3].error, "");
   EXPECT_EQ(rows[4].error, "");
+}
+
+TEST(Judge, ARowOfOneThreadHasItsOwnRoofAndBaseline) {
+  std::vector<Row> rows = {row("v1", Backend::kCpu, {0.1}), row("v1", Backend::kCpu, {0.04}),
+                           row("v2", Backend::kCpu, {0.02})};
+  rows[0].threads = 2;
+  rows[1].threads = rows[2].threads = 1;
+  judge(rows, hundred());
+  EXPECT_DOUBLE_EQ(rows[0].roof_percent(), 10);
+  EXPECT_DOUBLE_EQ(rows[2].roof_percent(), 100);
+  EXPECT_DOUBLE_EQ(rows[2].times_v1(), 2);
+  EXPECT_EQ(rows[0].name(), "ffn/v1/bf16/T:1/D:64/threads:2");
+  EXPECT_EQ(to_json(rows)[1]["threads"], 1);
+  EXPECT_THAT(table(rows), AllOf(HasSubstr("v1, 2 threads"), HasSubstr("v2, 1 thread ")));
 }
 
 TEST(Judge, RowsOfOtherOperationsAreNoBaseline) {

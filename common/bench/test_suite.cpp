@@ -62,15 +62,19 @@ TEST(Suite, TimesTheHostAndModelsTheKernels) {
   Suite suite("test");
   suite.add(topic(), registry(), {{8, 16, 32}});
   const std::vector<Row> rows = rows_of(suite);
-  ASSERT_EQ(rows.size(), 3u);
-  EXPECT_EQ(rows[1].name(), "matmul/cpu_v2_same/f32/T:8/N:16/K:32");
-  EXPECT_EQ(rows[1].seconds.size(), 2u);
-  EXPECT_EQ(rows[1].max_error, 0);
-  EXPECT_GT(rows[1].roof_seconds, 0);
-  EXPECT_GT(rows[1].times_v1(), 0);
-  EXPECT_EQ(rows[1].error, "");
-  EXPECT_FALSE(rows[2].measured());
-  EXPECT_EQ(rows[2].launches, 3);
+  ASSERT_EQ(rows.size(), 5u);
+  for (std::size_t i : {2u, 3u}) {  // on one thread, on both
+    EXPECT_EQ(rows[i].name(),
+              fmt::format("matmul/cpu_v2_same/f32/T:8/N:16/K:32/threads:{}", i - 1));
+    EXPECT_EQ(rows[i].seconds.size(), 2u);
+    EXPECT_EQ(rows[i].max_error, 0);
+    EXPECT_GT(rows[i].roof_seconds, 0);
+    EXPECT_GT(rows[i].times_v1(), 0);
+    EXPECT_EQ(rows[i].error, "");
+  }
+  EXPECT_EQ(rows[4].name(), "matmul/gpu_v1_naive/f32/T:8/N:16/K:32");
+  EXPECT_FALSE(rows[4].measured());
+  EXPECT_EQ(rows[4].launches, 3);
 }
 
 TEST(Suite, AWrongVersionIsNotTimed) {
@@ -84,9 +88,9 @@ TEST(Suite, AWrongVersionIsNotTimed) {
   Suite suite("test");
   suite.add(topic(), r, {{2, 3, 4}});
   const std::vector<Row> rows = rows_of(suite);
-  ASSERT_EQ(rows.size(), 4u);
-  EXPECT_FALSE(rows[3].measured());
-  EXPECT_THAT(rows[3].error, HasSubstr("differs from v1 in y: 1 of 6 elements"));
+  ASSERT_EQ(rows.size(), 7u);
+  EXPECT_FALSE(rows[5].measured());
+  EXPECT_THAT(rows[5].error, HasSubstr("differs from v1 in y: 1 of 6 elements"));
 }
 
 TEST(Suite, AWorkModelThatIsTooLargeFailsItsRows) {
@@ -102,7 +106,8 @@ TEST(Suite, AFilterLeavesRowsUnmeasured) {
   suite.add(topic(), registry(), {{2, 3, 4}});
   const std::vector<Row> rows = rows_of(suite, {"--benchmark_filter=cpu_v1"});
   EXPECT_TRUE(rows[0].measured());
-  EXPECT_FALSE(rows[1].measured());
+  EXPECT_TRUE(rows[1].measured());
+  EXPECT_FALSE(rows[2].measured());
   benchmark::SetBenchmarkFilter("");
 }
 
@@ -116,7 +121,7 @@ TEST(Suite, WritesAResultFile) {
   EXPECT_EQ(suite.main(static_cast<int>(pointers.size()), pointers.data()), 0);
   std::ifstream file(path);
   const nlohmann::json json = nlohmann::json::parse(file);
-  EXPECT_EQ(json["benchmarks"].size(), 3u);
+  EXPECT_EQ(json["benchmarks"].size(), json["context"]["ceilings"]["threads"] > 1 ? 5u : 3u);
   EXPECT_GT(json["context"]["ceilings"]["read_GB/s"], 0.0);
   std::remove(path.c_str());
 }

@@ -32,11 +32,11 @@ def time_text(nanoseconds):
 
 
 def lines_of(rows):
-    """[(CPU row or None, kernel row or None, GPU row or None)], in the order of the file: one a version and shape."""
+    """[(CPU row or None, kernel row or None, GPU row or None)], in the order of the file: one a version, threads and shape."""
     lines = {}
     for row in rows:
         kernel = row["backend"] != "cpu"
-        line = lines.setdefault((row["shape"], row["dtype"], row["version"], kernel), [None, None, None])
+        line = lines.setdefault((row["shape"], row["dtype"], row["version"], kernel, row.get("threads")), [None, None, None])
         if not kernel:
             line[0] = row
         else:
@@ -49,7 +49,8 @@ def lines_of(rows):
 def cells_of(line):
     cpu, kernel, gpu = line
     row, timed = cpu or kernel, cpu or gpu
-    cells = [f"`{row['version']}`", row["dtype"], row["shape"].replace(":", " ").replace("/", ", ")]
+    threads = f", {row['threads']} thread{'s' if row['threads'] > 1 else ''}" if "threads" in row else ""
+    cells = [f"`{row['version']}`{threads}", row["dtype"], row["shape"].replace(":", " ").replace("/", ", ")]
     if timed is not None and timed.get("error_occurred"):
         cells += [f"failed: {timed['error_message']}", "", "", "", ""]
     elif timed is not None and "real_time" in timed:
@@ -74,8 +75,10 @@ def table(result, topic, filters):
     for line in lines_of(rows):
         text += "| " + " | ".join(cells_of(line)) + " |\n"
     context, roofs = result["context"], result["context"]["ceilings"]
-    return text + (f"\n{context['cpu']}, {roofs['threads']} threads, {context['compiler']}: reads {roofs['read_GB/s']:.1f} GB/s, "
-                   f"copies {roofs['copy_GB/s']:.1f} GB/s, {roofs['fma_all_TFLOP/s']:.3f} TFLOP/s of FMA.\n")
+    return text + (f"\n{context['cpu']}, {context['compiler']}: one thread reads {roofs['read_core_GB/s']:.1f} GB/s and does "
+                   f"{roofs['fma_core_TFLOP/s']:.3f} TFLOP/s of FMA; {roofs['threads']} threads read {roofs['read_GB/s']:.1f} GB/s, "
+                   f"copy {roofs['copy_GB/s']:.1f} GB/s and do {roofs['fma_all_TFLOP/s']:.3f} TFLOP/s. Rows of one thread are its "
+                   f"processor time, the others time by the clock.\n")
 
 
 def table_of(root, words):

@@ -13,7 +13,8 @@ import tables
 from tree_test import TreeTest
 
 CONTEXT = {"cpu": "A CPU", "compiler": "a compiler",
-           "ceilings": {"threads": 2, "read_GB/s": 10.0, "copy_GB/s": 8.0, "fma_all_TFLOP/s": 0.2}}
+           "ceilings": {"threads": 2, "read_core_GB/s": 6.0, "read_GB/s": 10.0, "copy_GB/s": 8.0, "fma_core_TFLOP/s": 0.1,
+                        "fma_all_TFLOP/s": 0.2}}
 MODEL = {"A100": 490000.0, "H100": 298000.0, "H200": 208000.0}
 
 
@@ -26,7 +27,8 @@ def timed(version, backend, nanoseconds, **more):
 
 
 RESULT = {"context": CONTEXT, "benchmarks": [
-    timed("cpu_v1", "cpu", 2e7, **{"roof%": 50.0, "x_v1": 1.0}),
+    timed("cpu_v1", "cpu", 2e7, threads=1, **{"roof%": 50.0, "x_v1": 1.0}),
+    timed("cpu_v1", "cpu", 1e7, threads=2, **{"roof%": 50.0, "x_v1": 1.0}),
     row("cpu_v2", "cpu", error_occurred=True, error_message="differs from v1"),
     row("gpu_v1", "simt", model_ns=MODEL),
     row("gpu_v2", "simt", model_ns=MODEL),
@@ -48,12 +50,14 @@ class Tables(TreeTest):
         self.expect(tables, 1, "README.md:1: a table is out of date")
         self.expect(tables, 0, "1 tables, no breach", arguments=["--write"])
         text = self.readme()
-        self.assertIn("| `cpu_v1` | bf16 | T 1, D 64 | 20 ms ± 2 % | 5.0 | 0.010 | 50 % | 1.00 |  |  |  | 0.001 |\n", text)
+        self.assertIn("| `cpu_v1`, 1 thread | bf16 | T 1, D 64 | 20 ms ± 2 % | 5.0 | 0.010 | 50 % | 1.00 |  |  |  | 0.001 |\n",
+                      text)
+        self.assertIn("| `cpu_v1`, 2 threads | bf16 | T 1, D 64 | 10 ms ± 2 % |", text)
         self.assertIn("| `cpu_v2` | bf16 | T 1, D 64 | failed: differs from v1 |", text)
         self.assertIn("| `gpu_v1` | bf16 | T 1, D 64 | not measured |  |  |  |  | 490 us | 298 us | 208 us | not measured |", text)
         self.assertIn("| `gpu_v2` | bf16 | T 1, D 64 | 1.5 ms ± 2 % | 5.0 | 0.010 |  |  | 490 us |", text)
         self.assertEqual(text.count("`gpu_v2`"), 1)
-        self.assertIn("A CPU, 2 threads, a compiler: reads 10.0 GB/s", text)
+        self.assertIn("A CPU, a compiler: one thread reads 6.0 GB/s and does 0.100 TFLOP/s of FMA; 2 threads read 10.0 GB/s", text)
         self.assertTrue(text.startswith("# T\n") and text.endswith("<!-- end of table -->\nend\n"))
         self.expect(tables, 0)
 
@@ -171,7 +175,7 @@ class GpuReport(TreeTest):
         self.assertEqual(got["tests"], {"passed": 1, "failed": ["b"], "skipped": 1})
         self.assertEqual(got["seconds"], 50)
         self.assertEqual(got["sanitizer"], "not run")
-        self.assertEqual(len(got["benchmarks"]), 5)
+        self.assertEqual(len(got["benchmarks"]), 6)
         self.assertEqual(got["context"]["cpu"], "A CPU")
 
     def test_bad_arguments(self):
