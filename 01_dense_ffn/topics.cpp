@@ -36,6 +36,31 @@ std::vector<float> on_the_host(std::size_t size, Run run) {
   return y;
 }
 
+Values ffn_values(const FfnShape& s, const Operands& o) {
+  std::vector<std::vector<float>> values;  // keeps what the views below see
+  const auto matrix = [&](const char* name, std::int64_t N, std::int64_t K) {
+    values.push_back(floats(o.values(name)));
+    return TensorView(View<const float, 2>(values.back().data(), {N, K}));
+  };
+  const auto bias = [&](const char* name, std::int64_t n) {
+    values.push_back(floats(o.values(name)));
+    return View<const float, 1>(values.back().data(), {n});
+  };
+  FfnWeights w{.activation = s.activation};
+  if (s.gated) w.gate = matrix("gate", s.F, s.D);
+  w.up = matrix("up", s.F, s.D);
+  w.down = matrix("down", s.D, s.F);
+  if (s.bias) {
+    if (s.gated) w.gate_bias = bias("gate_bias", s.F);
+    w.up_bias = bias("up_bias", s.F);
+    w.down_bias = bias("down_bias", s.D);
+  }
+  const std::vector<float> x = floats(o.values("x"));
+  return only_y(on_the_host(static_cast<std::size_t>(s.T * s.D), [&](Exec& e, auto& y) {
+    ffn_reference(e, View<const float, 2>(x, {s.T, s.D}), w, View<float, 2>(y, {s.T, s.D}));
+  }));
+}
+
 }  // namespace
 
 testing::Topic<MatmulShape, MatmulArgs> matmul_topic() {
@@ -104,30 +129,7 @@ testing::Topic<FfnShape, FfnArgs> ffn_topic() {
     a.y = o.row_output<float>("y", {s.T, s.D});
     return a;
   };
-  topic.reference = [](const FfnShape& s, const Operands& o) {
-    std::vector<std::vector<float>> values;  // keeps what the views below see
-    const auto matrix = [&](const char* name, std::int64_t N, std::int64_t K) {
-      values.push_back(floats(o.values(name)));
-      return TensorView(View<const float, 2>(values.back().data(), {N, K}));
-    };
-    const auto bias = [&](const char* name, std::int64_t n) {
-      values.push_back(floats(o.values(name)));
-      return View<const float, 1>(values.back().data(), {n});
-    };
-    FfnWeights w{.activation = s.activation};
-    if (s.gated) w.gate = matrix("gate", s.F, s.D);
-    w.up = matrix("up", s.F, s.D);
-    w.down = matrix("down", s.D, s.F);
-    if (s.bias) {
-      if (s.gated) w.gate_bias = bias("gate_bias", s.F);
-      w.up_bias = bias("up_bias", s.F);
-      w.down_bias = bias("down_bias", s.D);
-    }
-    const std::vector<float> x = floats(o.values("x"));
-    return only_y(on_the_host(static_cast<std::size_t>(s.T * s.D), [&](Exec& e, auto& y) {
-      ffn_reference(e, View<const float, 2>(x, {s.T, s.D}), w, View<float, 2>(y, {s.T, s.D}));
-    }));
-  };
+  topic.reference = ffn_values;
   topic.tolerance = [](const FfnShape& s, DType type) {
     // In 16 bits a kernel rounds H on its way to the second product: 2^-8 of each of F terms.
     if (type != DType::kF32) return Tolerance{.absolute = 2e-2, .relative = 2e-2};
