@@ -17,6 +17,9 @@ SIMT_ON_BOTH_BACKENDS(
   Version<MatmulArgs> matmul_gpu_v3_registers();
   Version<MatmulArgs> matmul_gpu_v4_mma();
   Version<MatmulArgs> matmul_gpu_v5_decode();
+  Version<FfnArgs> ffn_gpu_v1_unfused();
+  Version<FfnArgs> ffn_gpu_v2_mma();
+  Version<FfnArgs> ffn_gpu_v3_decode();
   Version<CastArgs> cast_gpu_v1_vector();
 )
 // clang-format on

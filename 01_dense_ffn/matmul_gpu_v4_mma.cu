@@ -47,11 +47,12 @@ __device__ __forceinline__ void store_pair(const MatmulParams<bf16>& a, int t, i
 // A block owns kM x kN of y, a warp kWarpM x kWarpN of it as fragments of 16 x 8, a lane two pairs
 // of neighbours in each.
 template <class Tile, bool Aligned>
-__global__ void __launch_bounds__(Tile::kThreads) mma_kernel(MatmulParams<bf16> a) {
+__global__ void __launch_bounds__(Tile::kThreads, Aligned ? 2 : 1)
+    mma_kernel(MatmulParams<bf16> a) {
   const int t0 = blockIdx.x * Tile::kM, n0 = blockIdx.y * Tile::kN, lane = threadIdx.x % 32;
   typename Tile::Sums sum = {};
-  mma_sum<Tile, Aligned>(sum, *dynamic_shared<typename Tile::Stages>(),
-                         mma_rows<Tile>(a.x, t0, a.T), mma_rows<Tile>(a.w, n0, a.N), a.K);
+  mma_sum<Tile, Aligned>(sum, *dynamic_shared<typename Tile::Stages>(), MmaRows{a.x, t0, a.T},
+                         MmaRows{a.w, n0, a.N}, a.K);
   SIMT_UNROLL
   for (int i = 0; i < Tile::kI; ++i) {
     SIMT_UNROLL

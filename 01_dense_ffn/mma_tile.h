@@ -43,17 +43,15 @@ using MmaSmallTile = MmaTile<kMmaSmall.m, kMmaSmall.n>;
 static_assert(MmaLargeTile::kThreads == kMmaLarge.threads);
 static_assert(MmaSmallTile::kThreads == kMmaSmall.threads);
 
-// What one thread copies of a matrix [rows, K]: row `row + i step` in its i-th sweep.
-struct MmaSource {
+// Where the rows of a tile come from: rows(r, K) is the start of the row of K elements that becomes
+// row r of the tile, null for none. This one takes those of a matrix [rows, K] from `first` on.
+struct MmaRows {
   const simt::bf16* matrix;
-  int row, step, rows;
+  int first, rows;
+  __device__ const simt::bf16* operator()(int r, int K) const {
+    return first + r < rows ? matrix + static_cast<std::size_t>(first + r) * K : nullptr;
+  }
 };
-
-// The rows from `first` on in order.
-template <class Tile>
-__device__ __forceinline__ MmaSource mma_rows(const simt::bf16* matrix, int first, int rows) {
-  return {matrix, first + static_cast<int>(threadIdx.x) / kMmaPieces, Tile::kRowsAtOnce, rows};
-}
 
 // Element offset of piece p of row r in a tile.
 __device__ __forceinline__ int mma_place(int r, int p) {
@@ -74,19 +72,19 @@ __device__ __forceinline__ void mma_copy_piece(simt::bf16* to, const simt::bf16*
   }
 }
 
-// Columns [k0, k0 + 64) of the block's rows of one operand. What lies outside the matrix becomes
-// zero, which adds nothing to the product.
-template <class Tile, int Rows, bool Aligned>
-__device__ __forceinline__ void mma_copy(simt::bf16* tile, const MmaSource& from, int k0, int K) {
+// Columns [k0, k0 + 64) of the block's rows of one operand. What lies outside becomes zero, which
+// adds nothing to the product.
+template <class Tile, int Rows, bool Aligned, class RowsOf>
+__device__ __forceinline__ void mma_copy(simt::bf16* tile, const RowsOf& rows, int k0, int K) {
   const int first = threadIdx.x / kMmaPieces, p = threadIdx.x % kMmaPieces;
   const int k = k0 + p * kMmaPiece;
   SIMT_UNROLL
   for (int i = 0; i < Rows / Tile::kRowsAtOnce; ++i) {
-    const int row = from.row + i * from.step;
-    const int left = row < from.rows && k < K ? K - k : 0;
-    const simt::bf16* const piece = from.matrix + static_cast<std::size_t>(row) * K + k;
-    mma_copy_piece<Aligned>(tile + mma_place(first + i * Tile::kRowsAtOnce, p),
-                            left > 0 ? piece : from.matrix, left < kMmaPiece ? left : kMmaPiece);
+    const int r = first + i * Tile::kRowsAtOnce;
+    const simt::bf16* const row = rows(r, K);
+    const int left = row != nullptr && k < K ? K - k : 0;
+    mma_copy_piece<Aligned>(tile + mma_place(r, p), left > 0 ? row + k : nullptr,
+                            left < kMmaPiece ? left : kMmaPiece);
   }
 }
 
@@ -122,10 +120,10 @@ __device__ __forceinline__ void mma_multiply(typename Tile::Sums& sum, const sim
 }
 
 // Sums over all of K, ascending in steps of 16: the bits of a row do not depend on the other rows.
-// Aligned: every row of both matrices starts at a multiple of 16 bytes.
-template <class Tile, bool Aligned>
+// Aligned: every row of x and of w starts at a multiple of 16 bytes.
+template <class Tile, bool Aligned, class XRows, class WRows>
 __device__ __forceinline__ void mma_sum(typename Tile::Sums& sum, typename Tile::Stages& stages,
-                                        const MmaSource& x, const MmaSource& w, int K) {
+                                        const XRows& x, const WRows& w, int K) {
   const auto copy = [&](int stage, int k0) {
     if (k0 < K) {
       mma_copy<Tile, Tile::kM, Aligned>(stages.x[stage], x, k0, K);

@@ -19,7 +19,7 @@ std::shared_ptr<const Registry> registry() {
 }
 
 // Versions for few rows refuse the shape that the others are checked on most thoroughly, so they
-// get their own: two columns of blocks and a tail, 9 rows, and one round over K and a tail.
+// get their own: a few blocks and a tail, 9 rows, for the product also a round over K and a tail.
 template <class Shape, class Args>
 std::vector<testing::Subject> decode_subjects(testing::Topic<Shape, Args> topic,
                                               const Shape& smallest) {
@@ -45,6 +45,10 @@ class FfnContract : public testing::ContractTest {};
 TEST_P(FfnContract, Holds) { check(); }
 INSTANTIATE_TEST_SUITE_P(Ffn, FfnContract, ::testing::ValuesIn(subjects(ffn_topic(), registry())),
                          name_of_subject);
+INSTANTIATE_TEST_SUITE_P(
+    FfnDecode, FfnContract,
+    ::testing::ValuesIn(decode_subjects(ffn_topic(), {9, 72, 20, Activation::kSilu, true, true})),
+    name_of_subject);
 
 class CastContract : public testing::ContractTest {};
 TEST_P(CastContract, Holds) { check(); }

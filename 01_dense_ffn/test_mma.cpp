@@ -78,5 +78,17 @@ TEST(MmaTiles, MatmulOfEitherTileHasTheSameBits) {
   }
 }
 
+TEST(MmaTiles, FfnOfEitherTileHasTheSameBits) {
+  for (const FfnShape& shape : {FfnShape{65, 24, 72, Activation::kSilu, true, true},
+                                FfnShape{66, 17, 133, Activation::kGeluErf, false, true}}) {
+    const std::vector<std::byte> small = bits(ffn_topic(), shape, "gpu_v2_mma", 108);
+    for (const simt::Options& options : simt::covering_schedules()) {
+      const simt::ScopedOptions scope(options);
+      EXPECT_EQ(bits(ffn_topic(), shape, "gpu_v2_mma", 1), small)
+          << simt::name_of(options.schedule) << " " << options.seed;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace octavo::dense_ffn

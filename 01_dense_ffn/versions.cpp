@@ -15,6 +15,9 @@ void append_versions(Registry& registry) {
   registry.add("matmul", on_simt::matmul_gpu_v3_registers());
   registry.add("matmul", on_simt::matmul_gpu_v4_mma());
   registry.add("matmul", on_simt::matmul_gpu_v5_decode());
+  registry.add("ffn", on_simt::ffn_gpu_v1_unfused());
+  registry.add("ffn", on_simt::ffn_gpu_v2_mma());
+  registry.add("ffn", on_simt::ffn_gpu_v3_decode());
   registry.add("cast", on_simt::cast_gpu_v1_vector());
 #ifdef OCTAVO_CUDA
   registry.add("matmul", on_cuda::matmul_gpu_v1_naive());
@@ -22,6 +25,9 @@ void append_versions(Registry& registry) {
   registry.add("matmul", on_cuda::matmul_gpu_v3_registers());
   registry.add("matmul", on_cuda::matmul_gpu_v4_mma());
   registry.add("matmul", on_cuda::matmul_gpu_v5_decode());
+  registry.add("ffn", on_cuda::ffn_gpu_v1_unfused());
+  registry.add("ffn", on_cuda::ffn_gpu_v2_mma());
+  registry.add("ffn", on_cuda::ffn_gpu_v3_decode());
   registry.add("cast", on_cuda::cast_gpu_v1_vector());
 #endif
 }

@@ -4,8 +4,10 @@
 #   octavo_program(NAME SOURCES ... DEPENDS ...)                          executable, checks its CPU before main
 #   octavo_test(NAME LABELS ... SOURCES ... DEPENDS ...)                  GoogleTest program, discovered test by test
 #   octavo_fuzz(NAME SOURCES ... DEPENDS ...)                             libFuzzer program, only with OCTAVO_FUZZ
-#   octavo_chapter(DIR SOURCES ... [KERNELS a.cu ...] [TOPICS f] TESTS ... [DEMO f] [BENCH f] [PROFILE f] DEPENDS ...)
-#       chNN, chNN_test, chNN_demo, chNN_bench and chNN_profile; TOPICS is what tests, benchmark and profile share
+#   octavo_chapter(DIR SOURCES ... [KERNELS a.cu ...] [TOPICS f] TESTS ... [DEMO f] [BENCH f] [PROFILE f]
+#                  [PROFILE_TEST f] DEPENDS ...)
+#       chNN, chNN_test, chNN_demo, chNN_bench, chNN_profile and chNN_profile_test; TOPICS is what tests, benchmark and
+#       profile share
 
 # The flags of all our own code. No -ffast-math, and no contraction: two inlined copies of one formula must round alike.
 function(octavo_flags target)
@@ -71,7 +73,7 @@ function(octavo_fuzz name)
 endfunction()
 
 function(octavo_chapter dir)
-  cmake_parse_arguments(ARG "" "DEMO;BENCH;PROFILE;TOPICS" "SOURCES;KERNELS;TESTS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "DEMO;BENCH;PROFILE;PROFILE_TEST;TOPICS" "SOURCES;KERNELS;TESTS;DEPENDS" ${ARGN})
   string(SUBSTRING "${dir}" 0 2 number)
   set(chapter ch${number})
   octavo_library(${chapter} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS})
@@ -92,7 +94,17 @@ function(octavo_chapter dir)
   if(ARG_BENCH)
     octavo_program(${chapter}_bench SOURCES ${ARG_BENCH} DEPENDS ${shared} octavo::bench)
   endif()
-  if(ARG_PROFILE)
-    octavo_profile(${chapter}_profile KERNELS ${ARG_KERNELS} SOURCES ${ARG_PROFILE} DEPENDS ${shared})
+  if((ARG_PROFILE OR ARG_PROFILE_TEST) AND NOT OCTAVO_SANITIZE)
+    add_library(octavo_${chapter}_profiled OBJECT)  # compiled once for the program and its test
+    target_link_libraries(octavo_${chapter}_profiled PUBLIC ${shared})
+    octavo_flags(octavo_${chapter}_profiled)
+    octavo_profiled_kernels(octavo_${chapter}_profiled SOURCES ${ARG_KERNELS})
+    set(shared octavo_${chapter}_profiled ${shared})
+    if(ARG_PROFILE)
+      octavo_program(${chapter}_profile SOURCES ${ARG_PROFILE} DEPENDS ${shared})
+    endif()
+    if(ARG_PROFILE_TEST)
+      octavo_test(${chapter}_profile_test LABELS simt SOURCES ${ARG_PROFILE_TEST} DEPENDS ${shared})
+    endif()
   endif()
 endfunction()

@@ -7,8 +7,8 @@ import re
 
 import tree
 
-KEYWORDS = {"SOURCES", "DEPENDS", "PRIVATE_DEPENDS", "LABELS", "TESTS", "DEMO", "BENCH", "KERNELS", "PUBLIC", "PRIVATE",
-            "INTERFACE", "STATIC", "OBJECT", "SHARED", "ALIAS"}
+KEYWORDS = {"SOURCES", "DEPENDS", "PRIVATE_DEPENDS", "LABELS", "TESTS", "DEMO", "BENCH", "PROFILE", "PROFILE_TEST", "TOPICS",
+            "KERNELS", "PUBLIC", "PRIVATE", "INTERFACE", "STATIC", "OBJECT", "SHARED", "ALIAS"}
 PLAIN = {"add_library", "add_executable", "target_sources", "target_link_libraries"}
 CALL = re.compile(r"\b(octavo_\w+|" + "|".join(sorted(PLAIN)) + r")\s*\(([^()]*)\)")
 DEFINITION = re.compile(r"^\s*function\s*\(\s*(\w+).*?^\s*endfunction\b", re.MULTILINE | re.DOTALL)
@@ -83,8 +83,9 @@ def parts(function, sections, implied, used):
         made = [(name, "add_executable" in used, get("SOURCES", "KERNELS"), depends + sorted(implied))]
         return made if used else []
     chapter, library = f"ch{name[:2]}", f"octavo::ch{name[:2]}"
-    made = [(chapter, False, get("SOURCES"), depends)]
-    for suffix, keyword, more in (("test", "TESTS", ["octavo::testing"]), ("demo", "DEMO", []), ("bench", "BENCH", [])):
+    made, shared = [(chapter, False, get("SOURCES"), depends)], ["octavo::testing", "octavo::simt_profile"]
+    for suffix, keyword, more in (("test", "TESTS", ["octavo::testing"]), ("demo", "DEMO", []), ("bench", "BENCH", []),
+                                  ("profile", "PROFILE", shared), ("profile_test", "PROFILE_TEST", shared)):
         if sections.get(keyword):
             made.append((f"{chapter}_{suffix}", True, get(keyword), [library] + more))
     return made

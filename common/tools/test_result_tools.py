@@ -9,6 +9,7 @@ import unittest
 import gpu_report
 import kernel_resources
 import ptxas_log
+import sass
 import tables
 from tree_test import TreeTest
 
@@ -181,6 +182,26 @@ class GpuReport(TreeTest):
     def test_bad_arguments(self):
         status = gpu_report.main([])
         self.assertEqual(status, 2)
+
+
+class Sass(unittest.TestCase):
+    TEXT = ("\tFunction : _Z1fv\n  /*0000*/ HMMA.16816.F32.BF16 R4, R8 ;\n  /*0010*/ EXIT ;\n"
+            "\tFunction : _Z1gv\n  /*0000*/ FFMA R4, R8 ;\n")
+
+    def test_each_function_has_its_own_instructions(self):
+        found = sass.functions(self.TEXT)
+        self.assertEqual(list(found), ["_Z1fv", "_Z1gv"])
+        self.assertIn("HMMA", found["_Z1fv"])
+        self.assertNotIn("HMMA", found["_Z1gv"])
+
+    def test_says_which_kernel_lacks_which_instruction(self):
+        kernels = {"f<true>()": "HMMA LDSM", "f<false>()": "HMMA", "g()": "FFMA"}
+        self.assertEqual(sass.missing(kernels, "f<", ["HMMA"]), [])
+        self.assertEqual(sass.missing(kernels, "f<", ["HMMA", "LDSM"]), ["f<false>() has no LDSM"])
+        self.assertEqual(sass.missing(kernels, "f<true>", ["LDSM"]), [])
+
+    def test_no_kernel_of_that_name_is_a_breach(self):
+        self.assertEqual(sass.missing({"g()": ""}, "f<", ["HMMA"]), ["no kernel matches f<; there are: g()"])
 
 
 if __name__ == "__main__":
