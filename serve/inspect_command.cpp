@@ -40,7 +40,7 @@ void print_sizes(const model::ModelConfig& config, const Options& options) {
   std::optional<double> memory;
   if (options.memory_gb) memory = *options.memory_gb * 1e9;
   fmt::print("{}\n{}\n{}\n{}", shape_text(config), parameter_table(config, size),
-             flops_table(config, size, context), memory_text(config, size, memory));
+             flops_table(config, context), memory_text(config, size, memory));
 }
 
 // What the files hold beside what the config says they should.

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <string_view>
 
+#include "01_dense_ffn/cost.h"
+
 namespace octavo::serve {
 
 using model::ModelConfig;
@@ -78,16 +80,15 @@ std::string parameter_table(const ModelConfig& c, const ModelSize& size) {
   return text;
 }
 
-std::string flops_table(const ModelConfig& c, const ModelSize& size, std::int64_t context) {
-  // Scores: q . k over the head width for each position; output: the same again over the width of
-  // v.
-  const std::int64_t value_width = c.mla ? c.mla->v : c.head_width;
-  const double scores = 2.0 * static_cast<double>(c.layers * c.heads) *
-                        static_cast<double>(c.head_width + value_width) *
-                        static_cast<double>(context);
-  const double projections = 2.0 * static_cast<double>(size.active.attention);
-  const double ffn = 2.0 * static_cast<double>(size.active.ffn() + size.active.router);
-  const double head = 2.0 * static_cast<double>(c.vocab) * static_cast<double>(c.width);
+std::string flops_table(const ModelConfig& c, std::int64_t context) {
+  double projections = 0, scores = 0, ffn = 0, head = 0;
+  for (const PartCost& part : forward_cost(c, {.context = context})) {
+    const double flops = part.work.flops;
+    if (part.part == Part::kProjections) projections = flops;
+    if (part.part == Part::kScores) scores = flops;
+    if (part.part >= Part::kDenseFfn && part.part <= Part::kSharedExperts) ffn += flops;
+    if (part.part == Part::kHead) head = flops;
+  }
   const double total = projections + scores + ffn + head;
   std::string text = fmt::format("FLOPs of one token at context {}\n", context);
   const auto row = [&](const char* name, double flops) {

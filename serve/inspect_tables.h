@@ -23,8 +23,7 @@ std::string parameter_table(const model::ModelConfig& config, const model::Model
 
 // Multiply-adds a token as FLOPs: projections, FFN, the score and value terms at `context`
 // positions, head.
-std::string flops_table(const model::ModelConfig& config, const model::ModelSize& size,
-                        std::int64_t context);
+std::string flops_table(const model::ModelConfig& config, std::int64_t context);
 
 // Bytes of the weights and of the KV cache; with `memory` bytes, the tokens that fit beside the
 // weights.

@@ -9,8 +9,9 @@
 namespace octavo::testing {
 namespace {
 
-// NaN as fp32, fp16 and bf16, and different from the poison, so that stray copies of either show.
-constexpr std::uint16_t kGuard = 0xfff5;
+// NaN as fp32, fp16 and bf16, and different from the poison and from each other, so that stray
+// copies show, also those from past an input's end: arithmetic keeps a NaN's bits.
+constexpr std::uint16_t kInputGuard = 0xfff5, kOutputGuard = 0xfff6;
 constexpr std::byte kFloatPoison{0xff};    // NaN in every floating-point type
 constexpr std::byte kIntegerPoison{0xa5};  // no index, count or flag is this
 
@@ -20,15 +21,14 @@ std::uint32_t hash_of(std::string_view name) {
   return h;
 }
 
-void write_guard(std::byte* to, std::int64_t bytes) {
-  for (std::int64_t i = 0; i < bytes; i += 2) std::memcpy(to + i, &kGuard, 2);
+void write_guard(std::byte* to, std::int64_t bytes, std::uint16_t guard) {
+  for (std::int64_t i = 0; i < bytes; i += 2) std::memcpy(to + i, &guard, 2);
 }
 
 // The first offset in a guard that differs, or -1.
-std::int64_t changed(const std::byte* guard, std::int64_t bytes) {
-  for (std::int64_t i = 0; i < bytes; ++i) {
-    const auto want = static_cast<std::byte>(kGuard >> (i % 2 == 0 ? 0 : 8));
-    if (guard[i] != want) return i;
+std::int64_t changed(const std::byte* bytes, std::int64_t count, std::uint16_t guard) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (bytes[i] != static_cast<std::byte>(guard >> (i % 2 == 0 ? 0 : 8))) return i;
   }
   return -1;
 }
@@ -179,7 +179,7 @@ void* Operands::add(const std::string& name, Kind kind, Role role, bool rows,
     o.memory = DeviceBuffer<std::byte>(settings_.device, bytes + 2 * guard);
     data = o.memory.data() + guard;
     std::vector<std::byte> frame(static_cast<std::size_t>(guard));
-    write_guard(frame.data(), guard);
+    write_guard(frame.data(), guard, role == Role::kInput ? kInputGuard : kOutputGuard);
     copy_bytes(o.memory.data(), frame.data(), frame.size(), stream_);
     copy_bytes(data, initial.data(), initial.size(), stream_);
     copy_bytes(o.memory.data() + guard + bytes, frame.data(), frame.size(), stream_);
@@ -281,11 +281,12 @@ std::vector<std::string> Operands::damage() {
     const std::vector<std::byte> now = all_bytes(o);
     const std::byte* const data = now.data() + kGuardBytes;
     const std::int64_t bytes = o.size * bytes_of(o.kind);
-    if (const std::int64_t at = changed(now.data(), kGuardBytes); at >= 0) {
+    const std::uint16_t guard = o.role == Role::kInput ? kInputGuard : kOutputGuard;
+    if (const std::int64_t at = changed(now.data(), kGuardBytes, guard); at >= 0) {
       found.push_back(
           fmt::format("{}: the memory {} bytes before it was written", name, kGuardBytes - at));
     }
-    if (const std::int64_t at = changed(data + bytes, kGuardBytes); at >= 0) {
+    if (const std::int64_t at = changed(data + bytes, kGuardBytes, guard); at >= 0) {
       found.push_back(fmt::format("{}: the memory {} bytes past its end was written", name, at));
     }
     if (o.role == Role::kInput &&

@@ -80,6 +80,15 @@ TEST(Operands, DamageNamesTheOperandAndThePlace) {
   EXPECT_THAT(o.damage(), ::testing::Contains(HasSubstr("x: an input was written")));
 }
 
+// A kernel that squares each element and does not know where to stop: NaN squared keeps its bits.
+TEST(Operands, DamageIsSeenWhereAnInputsGuardIsWrittenToAnOutputs) {
+  Operands o(host());
+  const View<const float, 1> x = o.input<float>("x", {4});
+  const View<float, 1> y = o.output<float>("y", {4});
+  for (int i = 0; i < 5; ++i) y.data()[i] = x.data()[i] * x.data()[i];
+  EXPECT_THAT(o.damage(), ElementsAre(HasSubstr("y: the memory 0 bytes past its end")));
+}
+
 TEST(Operands, ReadingPastTheEndGivesNan) {
   Operands o(host());
   EXPECT_TRUE(std::isnan(o.input<float>("x", {4}).data()[4]));

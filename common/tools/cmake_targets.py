@@ -7,8 +7,8 @@ import re
 
 import tree
 
-KEYWORDS = {"SOURCES", "DEPENDS", "PRIVATE_DEPENDS", "LABELS", "TESTS", "DEMO", "BENCH", "PROFILE", "PROFILE_TEST", "TOPICS",
-            "KERNELS", "PUBLIC", "PRIVATE", "INTERFACE", "STATIC", "OBJECT", "SHARED", "ALIAS"}
+KEYWORDS = {"SOURCES", "DEPENDS", "PRIVATE_DEPENDS", "LABELS", "TESTS", "DEMO", "BENCH", "PROFILE", "PROFILE_TEST",
+            "TOPICS", "KERNELS", "FILE", "SAYS", "PUBLIC", "PRIVATE", "INTERFACE", "STATIC", "OBJECT", "SHARED", "ALIAS"}
 PLAIN = {"add_library", "add_executable", "target_sources", "target_link_libraries"}
 CALL = re.compile(r"\b(octavo_\w+|" + "|".join(sorted(PLAIN)) + r")\s*\(([^()]*)\)")
 DEFINITION = re.compile(r"^\s*function\s*\(\s*(\w+).*?^\s*endfunction\b", re.MULTILINE | re.DOTALL)
@@ -73,21 +73,26 @@ def source_path(folder, word):
 
 
 def parts(function, sections, implied, used):
-    """[(name, is a program, source words, depend words)] that one call makes: a chapter makes up to four."""
+    """[(name, is a program, source words, depend words)] that one call makes: a chapter makes up to six."""
     get = lambda *keys: [word for key in keys for word in sections.get(key, [])]
     name, depends = sections[""][0], get("DEPENDS", "PRIVATE_DEPENDS")
     if function in PLAIN:
         words = sections[""][1:] + get("PUBLIC", "PRIVATE", "INTERFACE", "STATIC", "OBJECT", "SHARED")
         return [(name, function == "add_executable", words, words)]
     if function != "octavo_chapter":
-        made = [(name, "add_executable" in used, get("SOURCES", "KERNELS"), depends + sorted(implied))]
+        made = [(name, "add_executable" in used, get("SOURCES", "KERNELS", "FILE"), depends + sorted(implied))]
         return made if used else []
     chapter, library = f"ch{name[:2]}", f"octavo::ch{name[:2]}"
-    made, shared = [(chapter, False, get("SOURCES"), depends)], ["octavo::testing", "octavo::simt_profile"]
-    for suffix, keyword, more in (("test", "TESTS", ["octavo::testing"]), ("demo", "DEMO", []), ("bench", "BENCH", []),
-                                  ("profile", "PROFILE", shared), ("profile_test", "PROFILE_TEST", shared)):
+    made = [(chapter, False, get("SOURCES", "KERNELS"), depends)]
+    shared, profile = [library, "octavo::testing"], ["octavo::simt_profile"]
+    if sections.get("TOPICS"):
+        made.append((f"{chapter}_topics", False, get("TOPICS"), list(shared)))
+        shared.append(f"octavo::{chapter}_topics")
+    for suffix, keyword, more in (("test", "TESTS", []), ("demo", "DEMO", ["octavo::bench"] + profile),
+                                  ("bench", "BENCH", ["octavo::bench"]), ("profile", "PROFILE", profile),
+                                  ("profile_test", "PROFILE_TEST", profile)):
         if sections.get(keyword):
-            made.append((f"{chapter}_{suffix}", True, get(keyword), [library] + more))
+            made.append((f"{chapter}_{suffix}", True, get(keyword), shared + more))
     return made
 
 

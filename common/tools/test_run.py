@@ -27,11 +27,19 @@ class Run(unittest.TestCase):
 
     def test_bad_arguments_give_one_line_and_exit_code_2(self):
         for args, says in ((("dance",), "dance"), (("bench",), "chapter"), (("bench", "09"), "09"), (("demo", "x"), "x"),
-                           (("bench", "1"), "'1'"), (("demo", "07"), "07")):
+                           (("bench", "1"), "'1'"), (("demo", "07"), "07"), (("exercise",), "01"),
+                           (("exercise", "1"), "'1'"), (("exercise", "01", "x"), "tiled"),
+                           (("exercise", "01", "tiled", "-s"), "--solution")):
             code, out, err = run(*args)
             self.assertEqual((code, out), (2, ""), args)
             self.assertRegex(err, r"^run: [^\n]+\n$")
             self.assertIn(says, err)
+
+    def test_exercises_are_listed_with_their_files(self):
+        code, out, err = run("exercise", "01")
+        self.assertEqual((code, err), (0, ""))
+        for name in ("tiled", "activation_tail"):
+            self.assertRegex(out, r"  %s: \w[^\n]+\n    (01_dense_ffn/exercises/%s\.cu)\n" % (name, name))
 
     def test_without_apt_the_packages_are_listed(self):
         with tempfile.TemporaryDirectory() as folder:

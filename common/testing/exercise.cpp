@@ -1,0 +1,114 @@
+#include "common/testing/exercise.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <regex>
+
+namespace octavo::testing {
+namespace {
+
+// Complaints are "circumstance: operand: what" with parts left out; contract.cpp and operands.cpp
+// make them.
+struct Phrase {
+  const char* pattern;
+  const char* words;  // std::regex's replacement: $1 is the first group
+};
+
+constexpr Phrase kCircumstances[] = {
+    {"^second run: ", "In a second run on the same input: "},
+    {"^with (\\S+) in (\\w+): ", "With $1 put into $2: "},
+    {"^rows (\\d+) to (\\d+) alone: ", "With rows $1 to $2 of the batch alone: "},
+    {"^schedule (\\w+) (\\d+): ", "With the threads in another order (schedule $1, seed $2): "},
+    {"^on ([\\w-]+): ", "A device would refuse the launch ($1): "},
+};
+
+constexpr Phrase kFaults[] = {
+    {"^threw: (simt: )?", "the run was stopped. "},
+    {"^(\\w+): element (\\d+): got -?nan, want (.*)$",
+     "element $2 of $1 is NaN and should be $3. Outputs start as NaN, so it may be that no thread "
+     "wrote it."},
+    {"^(\\w+): element (\\d+): got (.*), want (.*)$", "element $2 of $1 is $3 and should be $4."},
+    {"^(\\w+): (\\d+) of (\\d+) elements beyond .*; worst element (\\d+): got (.*), want ([^;]*);"
+     ".*$",
+     "$2 of the $3 elements of $1 are wrong. The worst is element $4: it is $5 and should be $6."},
+    {"^(\\w+): the memory (\\d+) bytes before it was written$",
+     "something was written outside of $1, $2 bytes before its start."},
+    {"^(\\w+): the memory (\\d+) bytes past its end was written$",
+     "something was written outside of $1, $2 bytes past its end."},
+    {"^(\\w+): an input was written$", "the input $1 was written."},
+    {"^(\\w+): other bits than in the first run$",
+     "$1 has other bits than before. Something is read before it is written, or two threads meet "
+     "at one place with no barrier between them."},
+    {"^(\\w+): other bits than in the batch$",
+     "$1 has other bits than among its neighbours. The order of a row's sum must not depend on the "
+     "batch."},
+};
+
+std::string indented(const std::string& text) {
+  return "  " + std::regex_replace(text, std::regex("\n"), "\n  ") + "\n";
+}
+
+}  // namespace
+
+std::string in_words(const std::string& complaint) {
+  std::string rest = complaint, where;
+  for (const Phrase& p : kCircumstances) {
+    std::smatch match;
+    if (!std::regex_search(rest, match, std::regex(p.pattern))) continue;
+    where = match.format(p.words);
+    rest = match.suffix();
+    break;
+  }
+  for (const Phrase& p : kFaults) {
+    const std::regex pattern(p.pattern);
+    if (!std::regex_search(rest, pattern)) continue;
+    rest = std::regex_replace(rest, pattern, p.words);
+    break;
+  }
+  std::string sentence = where + rest;
+  if (!sentence.empty() && where.empty()) {
+    sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(sentence[0])));
+  }
+  return sentence;
+}
+
+Verdict judge(const Exercise& exercise) {
+  constexpr std::size_t kShown = 3;  // complaints: the first ones say most
+  std::string lines, first;
+  std::size_t wrong = 0;
+  for (const Subject& subject : exercise.subjects) {
+    const std::vector<std::string> found = breaches(subject, device_of(subject.backend));
+    std::string shape = subject.label;  // "simt/matmul/exercise/F32/T:1/N:1/K:1"
+    for (int i = 0; i < 4; ++i) shape.erase(0, shape.find('/') + 1);
+    const std::string name = fmt::format("{} in {}", shape, name_of(subject.compute));
+    lines += fmt::format("  {:<28}{}\n", name, found.empty() ? "right" : "wrong");
+    if (found.empty()) continue;
+    if (wrong++ > 0) continue;
+    first = fmt::format("The first that is wrong is {}.\n", name);
+    for (std::size_t i = 0; i < std::min(kShown, found.size()); ++i)
+      first += indented(in_words(found[i]));
+    if (found.size() > kShown) {
+      first += fmt::format("  And {} more like these.\n", found.size() - kShown);
+    }
+  }
+  if (wrong > 0) {
+    return {false, fmt::format("{}\nNot yet: {} of {} shapes are wrong. {}", lines, wrong,
+                               exercise.subjects.size(), first)};
+  }
+  Verdict more{.right = true};
+  if (exercise.more) more = exercise.more();
+  const char* const words = more.right ? "Right." : "Not yet: the values are right, but";
+  return {more.right, more.text.empty() ? fmt::format("{}\n{}\n", lines, words)
+                                        : fmt::format("{}\n{} {}", lines, words, more.text)};
+}
+
+int run_exercise(std::string_view file, const std::function<Exercise()>& make) {
+  fmt::print("{}, on the executor\n\n", file);
+  std::fflush(stdout);
+  const Verdict verdict = judge(make());
+  fmt::print("{}", verdict.text);
+  return verdict.right ? 0 : 1;
+}
+
+}  // namespace octavo::testing

@@ -1,0 +1,115 @@
+#include "common/testing/exercise.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "common/testing/example_topic.h"
+
+namespace octavo::testing {
+namespace {
+
+using example::Args;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using Run = void (*)(Exec&, const Args&, const Prepared&);
+
+Verdict verdict_on(Run run, std::function<Verdict()> more = nullptr) {
+  return judge({subjects_of(example::matmul_topic(), {.name = "exercise",
+                                                      .backend = Backend::kCpu,
+                                                      .dtypes = {DType::kF32},
+                                                      .batch_invariant = true,
+                                                      .run = run}),
+                std::move(more)});
+}
+
+// T:3 N:5 K:7 comes first.
+TEST(Exercise, ARightVersionIsRight) {
+  const Verdict v = verdict_on(example::naive);
+  EXPECT_TRUE(v.right);
+  EXPECT_THAT(v.text, HasSubstr("  T:3/N:5/K:7 in F32          right\n"));
+  EXPECT_THAT(v.text, HasSubstr("\nRight.\n"));
+  EXPECT_THAT(v.text, Not(HasSubstr("wrong")));
+}
+
+TEST(Exercise, WhatTheContractDoesNotAskForIsJudgedLast) {
+  const auto more = [](bool right) { return [=] { return Verdict{right, "it is slow.\n"}; }; };
+  EXPECT_TRUE(verdict_on(example::naive, more(true)).right);
+  const Verdict v = verdict_on(example::naive, more(false));
+  EXPECT_FALSE(v.right);
+  EXPECT_THAT(v.text, HasSubstr("Not yet: the values are right, but it is slow.\n"));
+  const Verdict wrong = verdict_on([](Exec&, const Args&, const Prepared&) {}, more(true));
+  EXPECT_FALSE(wrong.right);
+  EXPECT_THAT(wrong.text, Not(HasSubstr("slow")));
+}
+
+TEST(Exercise, AnElementThatNobodyWrote) {
+  const Verdict v = verdict_on([](Exec& exec, const Args& a, const Prepared& p) {
+    if (a.y.size() > 1) example::naive(exec, {a.x, a.w, a.y}, p);
+    if (a.y.size() == 15) a.y(2, 4) = std::numeric_limits<float>::quiet_NaN();
+  });
+  EXPECT_THAT(v.text, HasSubstr("Not yet: 2 of 3 shapes are wrong. The first that is wrong is "
+                                "T:3/N:5/K:7 in F32.\n"));
+  EXPECT_THAT(v.text, HasSubstr("Element 14 of y is NaN and should be"));
+  EXPECT_THAT(v.text, HasSubstr("no thread wrote it"));
+}
+
+TEST(Exercise, AWrongValue) {
+  const Verdict v = verdict_on([](Exec& exec, const Args& a, const Prepared& p) {
+    example::naive(exec, a, p);
+    a.y(0, 0) = 1000;
+  });
+  EXPECT_THAT(v.text,
+              HasSubstr("1 of the 15 elements of y are wrong. The worst is element 0: it is "
+                        "1000 and should be "));
+}
+
+TEST(Exercise, AWriteOutside) {
+  const Verdict v = verdict_on([](Exec& exec, const Args& a, const Prepared& p) {
+    example::naive(exec, a, p);
+    a.y.data()[a.y.size() + 2] = 0;
+    a.y.data()[-1] = 0;
+    const_cast<float*>(a.x.data())[0] += 1;
+  });
+  EXPECT_THAT(v.text, HasSubstr("The input x was written."));
+  EXPECT_THAT(v.text, HasSubstr("Something was written outside of y, 8 bytes past its end."));
+  EXPECT_THAT(v.text, HasSubstr("Something was written outside of y, 4 bytes before its start."));
+}
+
+TEST(Exercise, ANaNThatDisappears) {
+  const Verdict v = verdict_on([](Exec& exec, const Args& a, const Prepared& p) {
+    example::naive(exec, a, p);
+    example::each(a, [&](auto t, auto n) { return a.y(t, n) == a.y(t, n) ? a.y(t, n) : 0.0f; });
+  });
+  EXPECT_THAT(v.text, HasSubstr("With nan put into x: element"));
+  EXPECT_THAT(v.text, HasSubstr("is 0 and should be nan."));
+}
+
+TEST(Exercise, ARowThatMindsItsNeighbours) {
+  const Verdict v = verdict_on([](Exec& exec, const Args& a, const Prepared& p) {
+    example::naive(exec, a, p);
+    example::each(
+        a, [&](auto t, auto n) { return a.y(t, n) * (a.y.extent(0) == 1 ? 1.0000001f : 1.0f); });
+  });
+  EXPECT_THAT(v.text, HasSubstr("With rows 0 to 0 of the batch alone: y has other bits than among "
+                                "its neighbours."));
+}
+
+TEST(Exercise, ARunThatStops) {
+  const Verdict v = verdict_on([](Exec&, const Args&, const Prepared&) { fail("no {}", "room"); });
+  EXPECT_THAT(v.text, HasSubstr("The run was stopped. no room\n"));
+}
+
+TEST(Exercise, OtherComplaintsKeepTheirWords) {
+  EXPECT_EQ(in_words("schedule pct 2: y: other bits than in the first run"),
+            "With the threads in another order (schedule pct, seed 2): y has other bits than "
+            "before. Something is read before it is written, or two threads meet at one place with "
+            "no barrier between them.");
+  EXPECT_EQ(in_words("on A100: exercise: 0 blocks"),
+            "A device would refuse the launch (A100): exercise: 0 blocks");
+  EXPECT_EQ(in_words("something new"), "Something new");
+}
+
+}  // namespace
+}  // namespace octavo::testing
