@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Tests of what turns measurements into text: tables of READMEs, resources of kernels, the report of a GPU run."""
 
+import contextlib
+import io
 import json
 import os
 import sys
@@ -9,6 +11,7 @@ import unittest
 import gpu_report
 import kernel_resources
 import ptxas_log
+import roofline_figure
 import sass
 import tables
 from tree_test import TreeTest
@@ -202,6 +205,23 @@ class Sass(unittest.TestCase):
 
     def test_no_kernel_of_that_name_is_a_breach(self):
         self.assertEqual(sass.missing({"g()": ""}, "f<", ["HMMA"]), ["no kernel matches f<; there are: g()"])
+
+
+class RooflineFigure(TreeTest):
+    def test_a_figure_is_of_its_data_or_not(self):
+        data, figure = os.path.join(self.root, "a.json"), os.path.join(self.root, "a.svg")
+        self.write("a.json", "{}\n")
+        self.write("a.svg", "<svg>no mark</svg>\n")
+
+        def check():
+            return roofline_figure.main(["--check", data, figure])
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.assertEqual(check(), 1)
+            self.write("a.svg", f"<svg>data sha256 {roofline_figure.digest(data)}</svg>\n")
+            self.assertEqual(check(), 0)
+            self.write("a.json", "{ }\n")
+            self.assertEqual(check(), 1)
+        self.assertIn("draw it again", printed.getvalue())
 
 
 if __name__ == "__main__":
