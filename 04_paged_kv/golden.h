@@ -26,7 +26,8 @@ struct GoldenPrompt {
 };
 
 // Every checkpoint that comes with the repository.
-inline constexpr const char* kEmbeddedModels[] = {"tiny-moe", "tiny-draft", "tiny-draft-domain"};
+inline constexpr const char* kEmbeddedModels[] = {"tiny-moe", "tiny-mla", "tiny-draft",
+                                                  "tiny-draft-domain"};
 
 inline std::filesystem::path embedded_model(const std::string& name) {
   return std::filesystem::path(OCTAVO_SOURCE_DIR) / "common/checkpoints" / name;

@@ -16,6 +16,7 @@ import unittest
 
 PROGRAM, SOURCE = sys.argv[1:3]
 TINY = os.path.join(SOURCE, "common/checkpoints/tiny-moe")
+EMBEDDED = ("tiny-moe", "tiny-mla", "tiny-draft", "tiny-draft-domain")
 FIGURES = re.compile(r"^prompt \d+ tokens, output (\d+) tokens \((stop|length)\), [\d.]+ s, prompt [\d.-]+ tok/s, output [\d.-]+ tok/s, seed (\d+)\n$")
 
 
@@ -181,7 +182,7 @@ class Damaged(Case):
         self.assertEqual(code, 0, err)
 
 
-class Works(unittest.TestCase):
+class Works(Case):
     def generate(self, *args, **environment):
         code, out, err = octavo("generate", *args, **environment)
         self.assertEqual(code, 0, err)
@@ -243,6 +244,29 @@ class Works(unittest.TestCase):
         self.assertEqual((code, err), (0, ""))
         for figure in ("46.70 B", "12.88 B", "93.41 GB", "128.00 KiB", "4.00 GiB"):
             self.assertIn(figure, out)
+
+    def test_every_embedded_model_is_inspected_and_writes(self):
+        for name in EMBEDDED:
+            code, out, err = octavo("inspect", name)
+            self.assertEqual((code, err), (0, ""))
+            stored = re.search(r"stored .* tensors of (\d+) elements; the config asks for (\d+)(?:, the MTP .* add (\d+))?\n", out)
+            self.assertEqual(int(stored[1]), int(stored[2]) + int(stored[3] or 0), name)
+            args = ("--model", name, "--chat", "Tell me a story about Mira and a lantern.", "--seed", "4", "--max-tokens", "20")
+            out, _ = self.generate(*args, "--threads", "1")
+            self.assertGreater(len(out), 20)
+            self.assertEqual(self.generate(*args, "--threads", "2")[0], out)
+
+    def test_heat_map(self):
+        chats = ("--chat", "Tell me a story about Mira and a lantern.", "--chat", "What is 47 + 35? Think of pears.")
+        for name, layers in (("tiny-moe", "0123"), ("tiny-mla", "123")):
+            code, out, err = octavo("inspect", name, "--heat-map", *chats)
+            self.assertEqual((code, err), (0, ""))
+            picture = out[out.index("experts of prompts"):].splitlines()
+            self.assertEqual("".join(re.findall(r"layer (\d)", picture[1])), layers)
+            self.assertTrue(picture[2].startswith("Tell me a story about  ") and picture[3].startswith("What is 47 + 35? Think  "))
+            self.assertNotEqual(picture[2][22:], picture[3][22:])  # other subjects, other experts
+        self.refuse("inspect", "tiny-moe", "--heat-map", says="heat-map")
+        self.refuse("inspect", "tiny-draft", "--heat-map", *chats, says="no experts")
 
     def test_the_samples_in_the_readme_are_what_the_program_prints(self):
         with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:

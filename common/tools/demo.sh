@@ -27,7 +27,14 @@ show generate --chat "Tell me a story about Mira and a lantern." --seed 3 --temp
 heading "3. What the model holds, and which of its experts a question wakes: compare the two"
 show inspect tiny-moe --chat "Tell me a story about Mira and a lantern." --chat "What is 47 + 35? Think of pears."
 
-heading "4. The same accounting for models a thousand times larger, from their config alone"
+heading "4. Six subjects, and the experts they wake in two models: a softmax router, and DeepSeek-V3's gate"
+subjects=(--chat "Tell me a story about Mira and a lantern." --chat "I need a recipe for potato soup."
+  --chat "Will it be cold in Bergen on Friday?" --chat "What is 47 + 35? Think of pears."
+  --chat "Write the accounts of Ines's theatre for May." --chat "Zoë came in because of a cough. Write it up.")
+show inspect tiny-moe --heat-map "${subjects[@]}"
+show inspect tiny-mla --heat-map "${subjects[@]}"
+
+heading "5. The same accounting for models a thousand times larger, from their config alone"
 show inspect common/model/configs/mixtral-8x7b.json --memory 160
 
 printf '\nNext: ./run test runs every test; README.md lists the chapters.\n'
