@@ -114,9 +114,10 @@ void print_expert_load(LoadedModel& model, Exec& exec, const InspectedPrompt& pr
              expert_load_bars(load.layers, load.counts));
 }
 
+constexpr std::int64_t kAnswer = 100;  // tokens of a heat map's answers, at most
+
 // The heat map of all prompts, each with the model's greedy answer to it.
 void print_heat_map(LoadedModel& model, Exec& exec, std::vector<InspectedPrompt> prompts) {
-  constexpr std::int64_t kAnswer = 100;  // tokens at most
   std::vector<std::int64_t> layers;
   std::vector<ExpertUse> uses;
   for (InspectedPrompt& prompt : prompts) {
@@ -148,6 +149,7 @@ void inspect_folder(const std::filesystem::path& folder, const Options& options)
   ThreadPool threads(ThreadPool::default_size());
   std::int64_t rows = 0;
   for (const InspectedPrompt& prompt : prompts) rows = std::max(rows, std::ssize(prompt.tokens));
+  if (options.heat_map) rows += kAnswer;
   Exec exec = model.make_exec(threads, rows);
   print_sizes(model.decoder.config(), options);
   print_stored(*model.checkpoint);
