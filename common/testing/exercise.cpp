@@ -26,8 +26,8 @@ constexpr Phrase kCircumstances[] = {
 constexpr Phrase kFaults[] = {
     {"^threw: (simt: )?", "the run was stopped. "},
     {"^(\\w+): element (\\d+): got -?nan, want (.*)$",
-     "element $2 of $1 is NaN and should be $3. Outputs start as NaN, so it may be that no thread "
-     "wrote it."},
+     "element $2 of $1 is NaN and should be $3. Outputs and shared memory start as NaN: either no "
+     "thread wrote it, or it was made of shared memory that was read too early."},
     {"^(\\w+): element (\\d+): got (.*), want (.*)$", "element $2 of $1 is $3 and should be $4."},
     {"^(\\w+): (\\d+) of (\\d+) elements beyond .*; worst element (\\d+): got (.*), want ([^;]*);"
      ".*$",
@@ -93,8 +93,8 @@ Verdict judge(const Exercise& exercise) {
     }
   }
   if (wrong > 0) {
-    return {false, fmt::format("{}\nNot yet: {} of {} shapes are wrong. {}", lines, wrong,
-                               exercise.subjects.size(), first)};
+    return {false, fmt::format("{}\nNot yet: {} of {} shapes {} wrong. {}", lines, wrong,
+                               exercise.subjects.size(), wrong == 1 ? "is" : "are", first)};
   }
   Verdict more{.right = true};
   if (exercise.more) more = exercise.more();

@@ -52,7 +52,7 @@ TEST(Exercise, AnElementThatNobodyWrote) {
   EXPECT_THAT(v.text, HasSubstr("Not yet: 2 of 3 shapes are wrong. The first that is wrong is "
                                 "T:3/N:5/K:7 in F32.\n"));
   EXPECT_THAT(v.text, HasSubstr("Element 14 of y is NaN and should be"));
-  EXPECT_THAT(v.text, HasSubstr("no thread wrote it"));
+  EXPECT_THAT(v.text, HasSubstr("either no thread wrote it"));
 }
 
 TEST(Exercise, AWrongValue) {

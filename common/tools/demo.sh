@@ -37,4 +37,4 @@ show inspect tiny-mla --heat-map "${subjects[@]}"
 heading "5. The same accounting for models a thousand times larger, from their config alone"
 show inspect common/model/configs/mixtral-8x7b.json --memory 160
 
-printf '\nNext: ./run test runs every test; README.md lists the chapters.\n'
+printf '\nNext: ./run demo 01 counts what a layer costs; ./run test runs every test; README.md lists the chapters.\n'
