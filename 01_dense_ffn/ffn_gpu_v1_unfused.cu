@@ -84,7 +84,7 @@ void run_as(Exec& exec, const FfnArgs& args) {
 
 void run(Exec& exec, const FfnArgs& a, const Prepared&) {
   check_shapes(a);
-  if (exec.compute == DType::kBF16) return run_as<bf16>(exec, a);
+  if (a.weights.up.dtype() == DType::kBF16) return run_as<bf16>(exec, a);
   run_as<float>(exec, a);
 }
 

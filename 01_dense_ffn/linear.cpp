@@ -1,5 +1,6 @@
 #include "01_dense_ffn/linear.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -74,9 +75,15 @@ class Versions {
   // Whether activations [T, width] are rounded before the version gets them.
   bool casts() const { return device_.backend != Backend::kCpu && compute_ != DType::kF32; }
 
-  std::int64_t workspace(const Args& shape, std::int64_t x_size) const {
-    return bound(shape.rows()).workspace(shape, device_) +
-           (casts() ? Workspace::bytes_for<bf16>(x_size) : 0);
+  // For up to T rows of x, each `width` wide. Fewer rows may need more: a version that has few may
+  // split its sums among more blocks.
+  template <class Shape>
+  std::int64_t workspace(std::int64_t T, std::int64_t width, Shape shape) const {
+    std::int64_t most = bound(T).workspace(shape(T), device_);
+    for (std::int64_t t = 1; t <= std::min(T, kFewRows); ++t) {
+      most = std::max(most, bound(t).workspace(shape(t), device_));
+    }
+    return most + (casts() ? Workspace::bytes_for<bf16>(T * width) : 0);
   }
 
   void run(Exec& exec, View<const float, 2> x, Args args) const {
@@ -117,7 +124,7 @@ class VersionLinear : public Linear {
   std::int64_t inputs() const override { return weight_.view().extent(1); }
   std::int64_t outputs() const override { return weight_.view().extent(0); }
   std::int64_t workspace(std::int64_t T) const override {
-    return versions_.workspace(shape(T), T * inputs());
+    return versions_.workspace(T, inputs(), [&](std::int64_t t) { return shape(t); });
   }
   void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const override {
     MatmulArgs args = shape(x.extent(0));
@@ -145,7 +152,7 @@ class VersionFfn : public FeedForward {
                   [&](std::int64_t T) { return shape(T); }) {}
 
   std::int64_t workspace(std::int64_t T) const override {
-    return versions_.workspace(shape(T), T * weights_.width());
+    return versions_.workspace(T, weights_.width(), [&](std::int64_t t) { return shape(t); });
   }
   void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const override {
     FfnArgs args = shape(x.extent(0));

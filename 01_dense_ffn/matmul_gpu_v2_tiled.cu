@@ -68,7 +68,7 @@ void run_as(Exec& exec, const MatmulArgs& a) {
 
 void run(Exec& exec, const MatmulArgs& a, const Prepared&) {
   check_shapes(a);
-  if (exec.compute == DType::kBF16) return run_as<bf16>(exec, a);
+  if (a.w.dtype() == DType::kBF16) return run_as<bf16>(exec, a);
   run_as<float>(exec, a);
 }
 

@@ -177,7 +177,7 @@ std::vector<LaunchConfig> matmul_registers_launches(const MatmulArgs& a, const D
 }
 
 void matmul_registers(Exec& exec, const MatmulArgs& a, View<const float, 1> bias) {
-  if (exec.compute == DType::kBF16) return run_as<bf16>(exec, a, bias);
+  if (a.w.dtype() == DType::kBF16) return run_as<bf16>(exec, a, bias);
   run_as<float>(exec, a, bias);
 }
 

@@ -67,7 +67,7 @@ void matmul_decode(Exec& exec, const MatmulArgs& a, View<const float, 1> bias) {
           kDecodeRows, a.rows());
   check_shapes(a);
   for (const LaunchConfig& l : matmul_decode_launches(a, exec.device)) {
-    if (exec.compute == DType::kBF16) {
+    if (a.w.dtype() == DType::kBF16) {
       run_as(exec, params_of<bf16>(a, bias), l);
     } else {
       run_as(exec, params_of<float>(a, bias), l);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "01_dense_ffn/linear.h"
+#include "01_dense_ffn/versions.h"
 #include "common/base/error.h"
 #include "common/base/threads.h"
 #include "common/testing/compare.h"
@@ -80,6 +81,53 @@ TEST_F(LinearTest, WrongShapesAreRefused) {
   EXPECT_THROW(product(3, 1), Error);
   EXPECT_NO_THROW(product(3, 2));
   EXPECT_THROW(ReferenceLinearFactory().make(matrix(w, 0, 3)), Error);
+}
+
+// Fewer rows may take more scratch; a decoder asks once, for its largest batch.
+TEST(VersionLinear, TheWorkspaceOfABatchIsEnoughForEachSmallerOne) {
+  auto registry = std::make_shared<Registry>();
+  dense_ffn::append_versions(*registry);
+  ThreadPool threads(1);
+  const std::vector<float> w = testing::normal(256 * 192, 1), x = testing::normal(20 * 192, 2);
+  for (const Backend backend : {Backend::kCpu, Backend::kSimt}) {
+    for (const DType compute : {DType::kF32, DType::kBF16}) {
+      const VersionLinearFactory factory(registry, device_of(backend), compute);
+      const auto linear = factory.make(matrix(w, 128, 192));
+      const auto ffn = factory.make_ffn(
+          {.up = matrix(w, 256, 192), .down = TensorView(View<const float, 2>(w, {192, 256}))});
+      for (const std::int64_t most : {1, 13, 20}) {
+        Exec exec(device_of(backend), compute, threads,
+                  std::max(linear->workspace(most), ffn->workspace(most)));
+        for (std::int64_t T = 0; T <= most; ++T) {
+          std::vector<float> y(static_cast<std::size_t>(T * 192));
+          const View<const float, 2> rows(x.data(), {T, 192});
+          EXPECT_NO_THROW(linear->forward(exec, rows, View<float, 2>(y.data(), {T, 128}))) << T;
+          EXPECT_NO_THROW(ffn->forward(exec, rows, View<float, 2>(y.data(), {T, 192}))) << T;
+        }
+      }
+    }
+  }
+}
+
+// A batch in which the type of the weights is not the Exec's: a model may mix them.
+TEST(VersionLinear, FollowsTheTypeOfItsWeights) {
+  auto registry = std::make_shared<Registry>();
+  dense_ffn::append_versions(*registry);
+  ThreadPool threads(1);
+  std::vector<float> w(16 * 8);
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(static_cast<int>(i % 9) - 4);
+  const std::vector<bf16> stored(w.begin(), w.end());
+  const std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8};
+  for (const Backend backend : {Backend::kCpu, Backend::kSimt}) {
+    const VersionLinearFactory factory(registry, device_of(backend));
+    Exec exec(device_of(backend), DType::kF32, threads, 1 << 16);
+    std::vector<float> a(16), b(16);
+    factory.make(matrix(w, 16, 8))
+        ->forward(exec, View<const float, 2>(x, {1, 8}), View<float, 2>(a, {1, 16}));
+    factory.make(matrix(stored, 16, 8))
+        ->forward(exec, View<const float, 2>(x, {1, 8}), View<float, 2>(b, {1, 16}));
+    EXPECT_EQ(a, b) << name_of(backend);
+  }
 }
 
 TEST(MatmulWork, CountsTheLeast) {

@@ -56,11 +56,17 @@ GenerationDefaults load_generation_defaults(const fs::path& folder,
 }
 namespace {
 
+// Kernels do not mix types as the host does.
+std::optional<DType> compute_of(const EngineChoice& choice) {
+  if (choice.device.backend == Backend::kCpu) return choice.compute;
+  return choice.compute.value_or(DType::kF32);
+}
+
 VersionLinearFactory factory_of(const EngineChoice& choice) {
   auto registry = std::make_shared<Registry>();
   dense_ffn::append_versions(*registry);
   for (const std::string& assignment : choice.versions) registry->override_version(assignment);
-  return {std::move(registry), choice.device, choice.compute};
+  return {std::move(registry), choice.device, compute_of(choice)};
 }
 
 }  // namespace
@@ -79,7 +85,8 @@ LoadedModel::LoadedModel(const fs::path& from, const EngineChoice& how)
 }
 
 Exec LoadedModel::make_exec(ThreadPool& threads, std::int64_t rows) const {
-  return {choice.device, choice.compute.value_or(DType::kF32), threads, decoder.workspace(rows)};
+  return {choice.device, compute_of(choice).value_or(DType::kF32), threads,
+          decoder.workspace(rows)};
 }
 
 std::vector<int> encode_prompt(const LoadedModel& model, const std::string& text) {

@@ -31,7 +31,8 @@ GenerationDefaults load_generation_defaults(const std::filesystem::path& folder,
 // Where the matrices of a model are multiplied, and how.
 struct EngineChoice {
   Device device = cpu_device();
-  std::optional<DType> compute = {};       // what weights are kept in; empty: as they are stored
+  // what weights are kept in; empty: on the cpu as they are stored, elsewhere fp32
+  std::optional<DType> compute = {};
   std::vector<std::string> versions = {};  // "topic=name", instead of the engine's own choice
 };
 
