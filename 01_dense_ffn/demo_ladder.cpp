@@ -23,13 +23,13 @@ struct Traffic {
   bool matrix_units = false;  // whether it uses the tensor cores
 };
 
+#if OCTAVO_PROFILED
+constexpr bool kCounted = true;
+
 double product(const MatmulShape& s) {
   return static_cast<double>(s.T) * static_cast<double>(s.N) * static_cast<double>(s.K);
 }
 double outputs(const MatmulShape& s) { return static_cast<double>(s.T) * static_cast<double>(s.N); }
-
-#if OCTAVO_PROFILED
-constexpr bool kCounted = true;
 
 // What the version moves for `large`, from a run on `small`: reads grow with T N K, writes with
 // T N. The device is as small as the product, so that tiles are chosen as for the large one.
