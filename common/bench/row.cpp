@@ -34,13 +34,11 @@ nlohmann::json entry(const Row& row) {
                       {"shape", row.shape},
                       {"flops", row.work.flops},
                       {"bytes", row.work.bytes},
-                      {"AI", row.work.intensity()},
-                      {"launches", row.launches}};
-  if (!is_host(row.backend) || row.backend == Backend::kSimt) {
-    for (const GpuSpec& gpu : gpu_specs()) {
-      e["model_ns"][std::string(gpu.name)] =
-          1e9 * model_seconds(gpu, row.work, row.compute, std::max(1, row.launches));
-    }
+                      {"AI", row.work.intensity()}};
+  if (row.counts) {
+    e["counts"] = to_json(*row.counts);
+    for (const GpuSpec& gpu : gpu_specs())
+      e["model_ns"][std::string(gpu.name)] = 1e9 * model_seconds(gpu, row.work, *row.counts);
   }
   if (row.threads > 0) e["threads"] = row.threads;
   if (row.max_error >= 0) e["max_error"] = row.max_error;
@@ -100,6 +98,13 @@ void judge(std::vector<Row>& rows, const Ceilings& ceilings) {
           "{:.0f} % of the roof, the limit is {:.0f}: the work model or the set-up is wrong",
           row.roof_percent(), kRoofLimit);
     }
+  }
+}
+
+void attach(std::vector<Row>& rows, const CountsByRow& counts) {
+  for (Row& row : rows) {
+    const auto found = counts.find(row.name());
+    if (row.is_kernel() && found != counts.end()) row.counts = found->second;
   }
 }
 

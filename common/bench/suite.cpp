@@ -5,13 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 
-#include "common/bench/context.h"
 #include "common/bench/stream_timer.h"
 #include "common/bench/table.h"
 #include "common/device/gpu_spec.h"
@@ -19,44 +14,16 @@
 namespace octavo::bench {
 namespace {
 
-using testing::OperandSettings;
-
 constexpr double kColdBytes = 1 << 30;  // operands of all sets together
 constexpr std::int64_t kMostSets = 64;  // beyond that the caches are scrubbed once a round
 constexpr int kMostRounds = 4;
 constexpr double kLeastSeconds = 0.1;  // timed in each repetition
-constexpr std::int64_t kRepeat =
-    1 << 16;  // random values repeat with this period: enough to be no pattern
-
-OperandSettings settings_of(const Case& c, const Device& device, std::uint64_t seed) {
-  OperandSettings s;
-  s.device = device;
-  s.compute = c.row.compute;
-  s.seed = seed;
-  s.guarded = false;
-  s.repeat = kRepeat;
-  return s;
-}
-
-Call make_call(const std::function<Call(const OperandSettings&)>& binder,
-               const OperandSettings& settings) {
-  Call call = binder(settings);
-  call.operands->forget_values();
-  return call;
-}
-
-void run_once(Call& call, const Device& device, DType compute, ThreadPool& pool) {
-  Exec exec(device, compute, pool, call.workspace_bytes);
-  call.run(exec);
-  exec.stream.synchronize();
-}
 
 // The largest difference from the topic's first version. Throws Error when it is beyond the topic's
 // tolerance.
 double difference_from_first(const Case& c, const Device& device, ThreadPool& pool) {
   if (c.first) return 0;
-  Call ours = make_call(c.bind, settings_of(c, device, 1)),
-       first = make_call(c.bind_first, settings_of(c, device, 1));
+  Call ours = make_call(c, c.bind, device, 1), first = make_call(c, c.bind_first, device, 1);
   run_once(ours, device, c.row.compute, pool);
   run_once(first, device, c.row.compute, pool);
   double worst = 0;
@@ -78,7 +45,7 @@ std::vector<Call> cold_sets(const Case& c, const Device& device) {
       std::clamp(static_cast<std::int64_t>(std::ceil(kColdBytes / bytes)), INT64_C(1), kMostSets);
   std::vector<Call> sets;
   for (std::int64_t i = 0; i < n; ++i) {
-    sets.push_back(make_call(c.bind, settings_of(c, device, static_cast<std::uint64_t>(i + 1))));
+    sets.push_back(make_call(c, c.bind, device, static_cast<std::uint64_t>(i + 1)));
   }
   return sets;
 }
@@ -175,14 +142,6 @@ bool has_row(const Case& c) {
                                         : c.supported(device_for_choices(c.row.backend));
 }
 
-void write(const std::string& path, const nlohmann::json& json) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder);
-  std::ofstream file(path);
-  file << json.dump(1) << '\n';
-  require(file.good(), "{} cannot be written", path);
-}
-
 }  // namespace
 
 Device device_for_choices(Backend backend) {
@@ -200,7 +159,6 @@ std::vector<Row> run_cases(const std::vector<Case>& cases, CeilingProbe& probe, 
   const auto add = [&](const Case& c, int threads) {
     Row& row = rows.emplace_back(c.row);
     row.threads = threads;
-    if (row.backend != Backend::kCpu) row.launches = c.launches(device_for_choices(row.backend));
     if (!is_timed(c)) return;
     auto runner = std::make_shared<Runner>(c, probe, threads == 1 ? one : pool, row);
     const std::string name = row.name();
@@ -221,41 +179,6 @@ std::vector<Row> run_cases(const std::vector<Case>& cases, CeilingProbe& probe, 
   benchmark::ClearRegisteredBenchmarks();
   judge(rows, probe.best());
   return rows;
-}
-
-int Suite::main(int argc, char** argv) {
-  std::string out;
-  std::vector<std::string> words = {argv[0], "--benchmark_repetitions=5",
-                                    "--benchmark_min_time=0.1"};
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--save") {
-      out = fmt::format("{}/docs/results/{}/{}.json", OCTAVO_SOURCE_DIR, machine_name(), chapter_);
-    } else if (word == "--out" && i + 1 < argc) {
-      out = argv[++i];
-    } else {
-      words.push_back(word);
-    }
-  }
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  int count = static_cast<int>(pointers.size());
-  benchmark::Initialize(&count, pointers.data());
-  if (benchmark::ReportUnrecognizedArguments(count, pointers.data())) return 2;
-
-  ThreadPool pool(ThreadPool::default_size());
-  CeilingProbe probe(pool, probe_bytes_);
-  const std::vector<Row> rows = run_cases(cases_, probe, pool);
-  const Ceilings& c = probe.best();
-  std::cout << table(rows)
-            << fmt::format(
-                   "\none thread: read {:.1f} GB/s, FMA {:.3f} TFLOP/s; {} threads: read {:.1f} "
-                   "GB/s, copy {:.1f} GB/s, FMA {:.3f} TFLOP/s\n",
-                   c.read_core / 1e9, c.fma_core / 1e12, c.threads, c.read_bandwidth / 1e9,
-                   c.copy_bandwidth / 1e9, c.fma_all / 1e12);
-  if (!out.empty()) write(out, {{"context", context(c)}, {"benchmarks", to_json(rows)}});
-  return std::any_of(rows.begin(), rows.end(), [](const Row& r) { return !r.error.empty(); }) ? 1
-                                                                                              : 0;
 }
 
 }  // namespace octavo::bench

@@ -7,43 +7,21 @@
 //     return suite.main(argc, argv);
 //   }
 //
-// Every version of the registry that takes a shape gets a row: the host's and a GPU's are timed,
-// the executor's give the rows their modelled times (a CPU's time for a GPU's kernel means
-// nothing). The host's get one row on one thread and one on all. Nothing wrong is timed: a version
-// is first compared with the topic's first version on the same operands.
+// Every version of the registry that takes a shape gets a row. The host's and a GPU's are timed;
+// the executor's are counted (a CPU's time for a GPU's kernel means nothing), by the program
+// chNN_counts that is made of the same main (common/bench/profile_rows.h), and give the rows their
+// modelled times. The host's get one row on one thread and one on all. Nothing wrong is timed: a
+// version is first compared with the topic's first version on the same operands.
 
 #include <algorithm>
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "common/bench/ceilings.h"
-#include "common/bench/row.h"
+#include "common/bench/case.h"
 #include "common/device/registry.h"
-#include "common/testing/topic.h"
 
 namespace octavo::bench {
-
-// Operands of one call and the version bound to them.
-struct Call {
-  std::unique_ptr<testing::Operands> operands;
-  std::function<void(Exec&)> run;
-  std::int64_t workspace_bytes = 0;
-};
-
-// One row to be: a version on a shape in a number type, its types erased.
-struct Case {
-  Row row;
-  testing::Tolerance tolerance;
-  bool first = false;
-  std::function<bool(const Device&)> supported;
-  std::function<int(const Device&)> launches;
-  std::function<Call(const testing::OperandSettings&)> bind;  // this version
-  std::function<Call(const testing::OperandSettings&)>
-      bind_first;  // the topic's first on this backend
-};
 
 class Suite {
  public:
@@ -58,7 +36,8 @@ class Suite {
   // Runs what --benchmark_filter selects, prints the table and writes JSON with --out FILE, or with
   // --save to docs/results/<machine>/<chapter>.json in the source tree. Returns 0; 1 when a row
   // failed; 2 for bad arguments. Google Benchmark's own flags apply; the defaults are 5 repetitions
-  // of at least 0.1 s.
+  // of at least 0.1 s. In the counting program it prints what the selected kernels do to memory,
+  // line by line, or with --json their counts.
   int main(int argc, char** argv);
 
   const std::vector<Case>& cases() const { return cases_; }
@@ -114,9 +93,6 @@ void Suite::add(const testing::Topic<Shape, Args>& topic, std::shared_ptr<const 
         c.first = &*first == &v;
         c.supported = [=, version = &v](const Device& d) {
           return version->takes(args(), d, compute);
-        };
-        c.launches = [=, version = &v](const Device& d) {
-          return version->launches ? static_cast<int>(version->launches(args(), d).size()) : 0;
         };
         c.bind = binder(shape, v);
         c.bind_first = binder(shape, *first);

@@ -9,7 +9,7 @@
 namespace octavo::bench {
 namespace {
 
-constexpr std::string_view kNotMeasured = "not measured";
+constexpr std::string_view kNotMeasured = "not measured", kNotModelled = "not modelled";
 
 // The rows that share a line: a kernel's modelled row and its measured one.
 struct Line {
@@ -18,11 +18,9 @@ struct Line {
   const Row* gpu = nullptr;    // cuda
 };
 
-bool is_kernel(const Row& row) { return row.backend != Backend::kCpu; }
-
 bool same_line(const Row& a, const Row& b) {
   return a.topic == b.topic && a.compute == b.compute && a.shape == b.shape &&
-         a.version == b.version && is_kernel(a) == is_kernel(b) && a.threads == b.threads;
+         a.version == b.version && a.is_kernel() == b.is_kernel() && a.threads == b.threads;
 }
 
 std::string measured_cells(const Row* row) {
@@ -44,10 +42,12 @@ std::string line_of(const Line& line) {
     label += fmt::format(", {} {}", any.threads, any.threads == 1 ? "thread" : "threads");
   std::string text = fmt::format("  {:<28} {}", label, measured_cells(timed));
   for (const GpuSpec& gpu : gpu_specs()) {
-    text += fmt::format(" {:>10}", line.model == nullptr
-                                       ? ""
-                                       : format_time(model_seconds(gpu, any.work, any.compute,
-                                                                   std::max(1, any.launches))));
+    std::string cell;
+    if (line.model != nullptr) {
+      cell = line.model->counts ? format_time(model_seconds(gpu, any.work, *line.model->counts))
+                                : std::string(kNotModelled);
+    }
+    text += fmt::format(" {:>12}", cell);
   }
   const bool has_error = timed != nullptr && timed->max_error >= 0;
   text += fmt::format(
@@ -57,13 +57,17 @@ std::string line_of(const Line& line) {
 }
 
 std::string heading(const Row& row) {
-  std::string text = fmt::format("{} {} {}   {:.3g} GFLOP, {:.3g} MB, {:.3g} FLOP/B\n", row.topic,
-                                 name_of(row.compute), row.shape, row.work.flops / 1e9,
+  std::string text = fmt::format("{} {} {}   {:.3g} GFLOP, {:.3g} MB, {:.3g} FLOP/B; at best",
+                                 row.topic, name_of(row.compute), row.shape, row.work.flops / 1e9,
                                  row.work.bytes / 1e6, row.work.intensity());
-  text += fmt::format("  {:<28} {:>12} {:>8} {:>8} {:>6} {:>7}", "version", "measured", "GB/s",
+  for (const GpuSpec& gpu : gpu_specs()) {
+    text +=
+        fmt::format(" {} {}", gpu.name, format_time(model_seconds(gpu, row.work, row.compute, 1)));
+  }
+  text += fmt::format("\n  {:<28} {:>12} {:>8} {:>8} {:>6} {:>7}", "version", "measured", "GB/s",
                       "TFLOP/s", "roof%", "x_v1");
   for (const GpuSpec& gpu : gpu_specs())
-    text += fmt::format(" {:>10}", fmt::format("{} model", gpu.name));
+    text += fmt::format(" {:>12}", fmt::format("{} model", gpu.name));
   return text + fmt::format(" {:>12}\n", "max error");
 }
 
@@ -93,10 +97,13 @@ std::string table(const std::vector<Row>& rows) {
       done[j] = true;
       if (rows[j].backend == Backend::kCpu) line.host = &rows[j];
       if (rows[j].backend == Backend::kCuda) line.gpu = &rows[j];
-      if (is_kernel(rows[j])) line.model = &rows[j];
+      if (rows[j].is_kernel()) line.model = &rows[j];
     }
     text += line_of(line);
   }
+  const bool modelled =
+      std::any_of(rows.begin(), rows.end(), [](const Row& r) { return r.counts.has_value(); });
+  if (modelled) text += fmt::format("\n{}\n", kModelNote);
   return text;
 }
 

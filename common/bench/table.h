@@ -9,9 +9,10 @@
 
 namespace octavo::bench {
 
-// One block for each (topic, type, shape), one line for each version. What was not measured says
-// so; a row with an error shows the error. A kernel that was measured and one that was modelled
-// share a line.
+// One block for each (topic, type, shape), one line for each version. Its heading says the least
+// time that the operation's work allows on each GPU; a kernel's line the time that a model makes of
+// its counts. What was not measured or not modelled says so; a row with an error shows the error. A
+// kernel that was measured and one that was modelled share a line.
 std::string table(const std::vector<Row>& rows);
 
 // "812 ns", "14.2 us", "3.05 ms", "1.20 s".

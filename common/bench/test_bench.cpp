@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "common/base/error.h"
 #include "common/bench/context.h"
 #include "common/bench/row.h"
 #include "common/bench/stream_timer.h"
@@ -96,7 +97,6 @@ TEST(Judge, ARowOfOneThreadHasItsOwnRoofAndBaseline) {
 
 TEST(Judge, RowsOfOtherOperationsAreNoBaseline) {
   std::vector<Row> rows = {row("v1", Backend::kCpu, {1}), row("v1", Backend::kCuda, {0.5})};
-  rows[1].launches = 2;
   judge(rows, hundred());
   EXPECT_DOUBLE_EQ(rows[1].times_v1(), 1);
 }
@@ -107,20 +107,24 @@ TEST(Table, ShowsMeasuredModelledAndMissing) {
                            row("gpu_v2", Backend::kSimt, {})};
   rows[0].max_error = 0;
   rows[2].max_error = 1e-3;
+  rows[1].counts = rows[2].counts = KernelCounts{.bytes = 4e9, .launches = 1};
   judge(rows, hundred());
   const std::string text = table(rows);
-  EXPECT_THAT(text, HasSubstr("ffn BF16 T:1/D:64   2 GFLOP, 1e+03 MB, 2 FLOP/B"));
+  EXPECT_THAT(text,
+              HasSubstr("ffn BF16 T:1/D:64   2 GFLOP, 1e+03 MB, 2 FLOP/B; at best A100 490 us "
+                        "H100 299 us H200 208 us\n"));
   EXPECT_THAT(text, HasSubstr("A100 model"));
   std::vector<std::string> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  ASSERT_EQ(lines.size(), 5u) << text;
+  ASSERT_EQ(lines.size(), 7u) << text;
   EXPECT_THAT(lines[2], AllOf(HasSubstr("cpu_v1"), HasSubstr("20 ms"), HasSubstr("50.00"),
                               HasSubstr(" 50 ")));
-  EXPECT_THAT(lines[3], AllOf(HasSubstr("gpu_v1"), HasSubstr("1 ms"), HasSubstr("490 us"),
-                              HasSubstr("0.001")));
-  EXPECT_THAT(lines[4], AllOf(HasSubstr("gpu_v2"), HasSubstr("not measured"), HasSubstr("490 us"),
-                              HasSubstr("208 us")));
+  EXPECT_THAT(lines[3], AllOf(HasSubstr("gpu_v1"), HasSubstr("1 ms"), HasSubstr(" 1.96 ms"),
+                              HasSubstr(" 833 us"), HasSubstr("0.001")));
+  EXPECT_THAT(lines[4],
+              AllOf(HasSubstr("gpu_v2"), HasSubstr("not measured"), HasSubstr("not modelled")));
+  EXPECT_EQ(lines[6], kModelNote);
 }
 
 TEST(Table, AFailedRowSaysWhy) {
@@ -132,7 +136,7 @@ TEST(Table, AFailedRowSaysWhy) {
 TEST(Json, HasGoogleBenchmarksFieldsAndOurs) {
   std::vector<Row> rows = {row("cpu_v1", Backend::kCpu, {0.02, 0.02}),
                            row("gpu_v1", Backend::kSimt, {})};
-  rows[1].launches = 1000;
+  attach(rows, {{rows[0].name(), {}}, {rows[1].name(), {.bytes = 1, .launches = 1000}}});
   judge(rows, hundred());
   const nlohmann::json json = to_json(rows);
   EXPECT_EQ(json[0]["name"], "ffn/cpu_v1/bf16/T:1/D:64");
@@ -142,7 +146,27 @@ TEST(Json, HasGoogleBenchmarksFieldsAndOurs) {
   EXPECT_DOUBLE_EQ(json[0]["x_v1"], 1);
   EXPECT_FALSE(json[0].contains("model_ns"));
   EXPECT_FALSE(json[1].contains("real_time"));
+  EXPECT_EQ(json[1]["counts"]["launches"], 1000);
   EXPECT_DOUBLE_EQ(json[1]["model_ns"]["A100"], 3e6);
+}
+
+TEST(Model, IsTheLargestOfMemoryTensorCoresOtherArithmeticAndLaunches) {
+  const Work work = {.flops = 3e12, .bytes = 1};
+  const KernelCounts c = {.bytes = 2039e9, .mma_flops = 2e12, .launches = 7};
+  EXPECT_DOUBLE_EQ(model_seconds(kA100, work, c), 1);
+  EXPECT_DOUBLE_EQ(model_seconds(kA100, work, {.mma_flops = 3e12}), 3e12 / 312e12);
+  EXPECT_DOUBLE_EQ(model_seconds(kA100, work, {.mma_flops = 2e12}), 1e12 / 19.5e12);
+  EXPECT_DOUBLE_EQ(model_seconds(kA100, work, {.mma_flops = 5e12}), 5e12 / 312e12);
+  EXPECT_DOUBLE_EQ(model_seconds(kA100, {}, {.launches = 7}), 21e-6);
+}
+
+TEST(KernelCounts, SurviveJson) {
+  const CountsByRow rows = {
+      {"ffn/gpu_v1/bf16/T:1", {.bytes = 480, .mma_flops = 4096, .launches = 3}},
+      {"ffn/gpu_v2/bf16/T:1", {}}};
+  EXPECT_EQ(counts_from_json(to_json(rows).dump()), rows);
+  for (const char* text : {"", "{", "[1]", R"({"a": {"bytes": 1}})", R"({"a": {"bytes": "x"}})"})
+    EXPECT_THROW(counts_from_json(text), Error) << text;
 }
 
 TEST(Context, SaysOnWhatAndFromWhat) {

@@ -30,9 +30,7 @@ std::shared_ptr<Registry> registry() {
   auto r = std::make_shared<Registry>();
   r->add("matmul", version("cpu_v1_naive", Backend::kCpu));
   r->add("matmul", version("cpu_v2_same", Backend::kCpu));
-  Version<Args> kernel = version("gpu_v1_naive", Backend::kSimt);
-  kernel.launches = [](const Args&, const Device&) { return std::vector<LaunchConfig>(3); };
-  r->add("matmul", kernel);
+  r->add("matmul", version("gpu_v1_naive", Backend::kSimt));
   return r;
 }
 
@@ -58,9 +56,12 @@ std::vector<Row> rows_of(const Suite& suite, std::vector<std::string> flags = {}
   return run_cases(suite.cases(), probe, pool);
 }
 
-TEST(Suite, TimesTheHostAndModelsTheKernels) {
+TEST(Suite, TimesTheHostAndNotTheKernels) {
+  auto t =
+      topic();  // so little work that no ceiling, measured on a busy machine, makes it too much
+  t.work = [](const Shape&, DType) { return Work{.flops = 1, .bytes = 1}; };
   Suite suite("test");
-  suite.add(topic(), registry(), {{8, 16, 32}});
+  suite.add(t, registry(), {{8, 16, 32}});
   const std::vector<Row> rows = rows_of(suite);
   ASSERT_EQ(rows.size(), 5u);
   for (std::size_t i : {2u, 3u}) {  // on one thread, on both
@@ -74,7 +75,6 @@ TEST(Suite, TimesTheHostAndModelsTheKernels) {
   }
   EXPECT_EQ(rows[4].name(), "matmul/gpu_v1_naive/f32/T:8/N:16/K:32");
   EXPECT_FALSE(rows[4].measured());
-  EXPECT_EQ(rows[4].launches, 3);
 }
 
 TEST(Suite, AWrongVersionIsNotTimed) {

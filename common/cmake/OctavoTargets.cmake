@@ -4,9 +4,11 @@
 #   octavo_program(NAME SOURCES ... DEPENDS ...)                          executable, checks its CPU before main
 #   octavo_test(NAME LABELS ... SOURCES ... DEPENDS ...)                  GoogleTest program, discovered test by test
 #   octavo_fuzz(NAME SOURCES ... DEPENDS ...)                             libFuzzer program, only with OCTAVO_FUZZ
+#   octavo_bench(NAME SOURCES ... KERNELS a.cu ... DEPENDS ...)           NAME_bench, and NAME_counts of the same main, which
+#       counts what the kernels do (common/bench/profile_rows.h)
 #   octavo_chapter(DIR SOURCES ... [KERNELS a.cu ...] [TOPICS f] TESTS ... [DEMO ...] [BENCH f] [PROFILE f]
 #                  [PROFILE_TEST f] DEPENDS ...)
-#       chNN, chNN_test, chNN_demo, chNN_bench, chNN_profile and chNN_profile_test; TOPICS is what they share
+#       chNN, chNN_test, chNN_demo, chNN_bench with chNN_counts, chNN_profile and chNN_profile_test; TOPICS is what they share
 #   octavo_exercise(chNN_exercise_NAME FILE exercises/NAME.cu SOURCES judge.cpp [KERNELS a.cu ...] DEPENDS ... SAYS "...")
 #       a judge of the reader's FILE, and one with _solution for exercises/solutions/NAME.cu; KERNELS are compared with.
 #       A test holds that the solution is right, another that FILE as shipped is wrong and that its judge then SAYS so
@@ -74,6 +76,16 @@ function(octavo_fuzz name)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
 endfunction()
 
+function(octavo_bench name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;KERNELS;DEPENDS" ${ARGN})
+  octavo_program(${name}_bench SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} octavo::bench)
+  if(NOT OCTAVO_SANITIZE)
+    octavo_profile(${name}_counts
+      KERNELS ${ARG_KERNELS} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} octavo::bench octavo::bench_profile)
+    add_dependencies(${name}_bench ${name}_counts)
+  endif()
+endfunction()
+
 function(octavo_chapter dir)
   cmake_parse_arguments(ARG "" "BENCH;PROFILE;PROFILE_TEST;TOPICS" "SOURCES;KERNELS;TESTS;DEMO;DEPENDS" ${ARGN})
   string(SUBSTRING "${dir}" 0 2 number)
@@ -88,10 +100,10 @@ function(octavo_chapter dir)
     list(APPEND shared octavo::${chapter}_topics)
   endif()
   if(ARG_TESTS)
-    octavo_test(${chapter}_test LABELS unit SOURCES ${ARG_TESTS} DEPENDS ${shared})
+    octavo_test(${chapter}_test LABELS unit SOURCES ${ARG_TESTS} DEPENDS ${shared} octavo::fakes)
   endif()
   set(profiled "")  # the kernels again, as programs that count their accesses need them: compiled once for all of these
-  if(ARG_KERNELS AND (ARG_DEMO OR ARG_PROFILE OR ARG_PROFILE_TEST) AND NOT OCTAVO_SANITIZE)
+  if(ARG_KERNELS AND (ARG_BENCH OR ARG_DEMO OR ARG_PROFILE OR ARG_PROFILE_TEST) AND NOT OCTAVO_SANITIZE)
     set(profiled octavo_${chapter}_profiled)
     add_library(${profiled} OBJECT)
     target_link_libraries(${profiled} PUBLIC ${shared})
@@ -105,6 +117,11 @@ function(octavo_chapter dir)
   endif()
   if(ARG_BENCH)
     octavo_program(${chapter}_bench SOURCES ${ARG_BENCH} DEPENDS ${shared} octavo::bench)
+    if(profiled)
+      octavo_program(${chapter}_counts
+        SOURCES ${ARG_BENCH} DEPENDS ${profiled} ${shared} octavo::bench octavo::bench_profile)
+      add_dependencies(${chapter}_bench ${chapter}_counts)
+    endif()
   endif()
   if(profiled AND ARG_PROFILE)
     octavo_program(${chapter}_profile SOURCES ${ARG_PROFILE} DEPENDS ${profiled} ${shared})

@@ -23,6 +23,9 @@ struct LaunchConfig {
   Extent3 grid = {};              // blocks
   Extent3 block = {};             // threads
   std::int64_t shared_bytes = 0;  // dynamic shared memory a block
+  // Some of its blocks cannot stand for all: they wait for each other, or what they write steers
+  // where this or a later launch reads and writes. Profiles then run every block.
+  bool needs_whole_grid = false;
 
   std::int64_t blocks() const { return grid.count(); }
   std::int64_t threads() const { return block.count(); }

@@ -31,7 +31,8 @@ void launch(void (*kernel)(P...), ConfigAtSite at, Stream& stream, A&&... argume
   const dim3 grid = extent(c.grid);
 #else
   const LaunchConfig& c = at.config;
-  const GridAtSite grid(extent(c.grid), at.launched_at);
+  GridAtSite grid(extent(c.grid), at.launched_at);
+  grid.needs_whole_grid = c.needs_whole_grid;
 #endif
   launch(kernel, grid, extent(c.block), static_cast<std::size_t>(c.shared_bytes),
          static_cast<stream_t>(stream.native()), std::forward<A>(arguments)...);

@@ -16,6 +16,7 @@ check layering python3 $tools/layering.py
 check sizes python3 $tools/sizes.py
 check words python3 $tools/words.py
 check "README links and commands" python3 $tools/readme_commands.py
+check tables python3 $tools/tables.py
 check "claims ledger" python3 $tools/claims.py --program "$build/serve/octavo"
 check clang-tidy python3 $tools/tidy.py "$build"
 [[ ${#failed[@]} -eq 0 ]] || { echo "check: failed: ${failed[*]}" >&2; exit 1; }

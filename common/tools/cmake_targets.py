@@ -79,6 +79,8 @@ def parts(function, sections, implied, used):
     if function in PLAIN:
         words = sections[""][1:] + get("PUBLIC", "PRIVATE", "INTERFACE", "STATIC", "OBJECT", "SHARED")
         return [(name, function == "add_executable", words, words)]
+    if function == "octavo_bench":
+        return [(f"{name}_bench", True, get("SOURCES"), depends + ["octavo::bench"])]
     if function != "octavo_chapter":
         made = [(name, "add_executable" in used, get("SOURCES", "KERNELS", "FILE"), depends + sorted(implied))]
         return made if used else []
@@ -88,7 +90,7 @@ def parts(function, sections, implied, used):
     if sections.get("TOPICS"):
         made.append((f"{chapter}_topics", False, get("TOPICS"), list(shared)))
         shared.append(f"octavo::{chapter}_topics")
-    for suffix, keyword, more in (("test", "TESTS", []), ("demo", "DEMO", ["octavo::bench"] + profile),
+    for suffix, keyword, more in (("test", "TESTS", ["octavo::fakes"]), ("demo", "DEMO", ["octavo::bench"] + profile),
                                   ("bench", "BENCH", ["octavo::bench"]), ("profile", "PROFILE", profile),
                                   ("profile_test", "PROFILE_TEST", profile)):
         if sections.get(keyword):

@@ -21,7 +21,7 @@ COMMON = {
     "device": {"base"},
     "simt": {"base", "device"},
     "model": {"base", "device"},
-    "testing": {"base", "device", "simt"},
+    "testing": {"base", "device", "simt", "model"},  # fakes of models
     "bench": {"base", "device", "simt", "testing"},  # what is timed is compared first
     "checkpoints": {"base", "device", "model"},
 }

@@ -31,6 +31,12 @@ def time_text(nanoseconds):
     return f"{nanoseconds / 1e9:.3g} s"
 
 
+def model_text(kernel, gpu_name):
+    if kernel is None:
+        return ""
+    return time_text(kernel["model_ns"][gpu_name]) if "model_ns" in kernel else "not modelled"
+
+
 def lines_of(rows):
     """[(CPU row or None, kernel row or None, GPU row or None)], in the order of the file: one a version, threads and shape."""
     lines = {}
@@ -59,7 +65,7 @@ def cells_of(line):
                   f"{timed['x_v1']:.2f}" if "x_v1" in timed else ""]
     else:
         cells += [MISSING, "", "", "", ""]
-    cells += [time_text(kernel["model_ns"][gpu_name]) if kernel else "" for gpu_name in GPUS]
+    cells += [model_text(kernel, gpu_name) for gpu_name in GPUS]
     cells.append(f"{timed['max_error']:.2g}" if timed is not None and "max_error" in timed else MISSING)
     return cells
 

@@ -36,6 +36,7 @@ RESULT = {"context": CONTEXT, "benchmarks": [
     row("cpu_v2", "cpu", error_occurred=True, error_message="differs from v1"),
     row("gpu_v1", "simt", model_ns=MODEL),
     row("gpu_v2", "simt", model_ns=MODEL),
+    row("gpu_v3", "simt"),
     timed("gpu_v2", "cuda", 1.5e6, model_ns=MODEL)]}
 BLOCK = "# T\n<!-- table: desk/ch01.json ffn -->\nold\n<!-- end of table -->\nend\n"
 
@@ -61,6 +62,7 @@ class Tables(TreeTest):
         self.assertIn("| `gpu_v1` | bf16 | T 1, D 64 | not measured |  |  |  |  | 490 us | 298 us | 208 us | not measured |", text)
         self.assertIn("| `gpu_v2` | bf16 | T 1, D 64 | 1.5 ms ± 2 % | 5.0 | 0.010 |  |  | 490 us |", text)
         self.assertEqual(text.count("`gpu_v2`"), 1)
+        self.assertIn("| `gpu_v3` | bf16 | T 1, D 64 | not measured |  |  |  |  | not modelled | not modelled |", text)
         self.assertIn("A CPU, a compiler: one thread reads 6.0 GB/s and does 0.100 TFLOP/s of FMA; 2 threads read 10.0 GB/s", text)
         self.assertTrue(text.startswith("# T\n") and text.endswith("<!-- end of table -->\nend\n"))
         self.expect(tables, 0)
@@ -179,7 +181,7 @@ class GpuReport(TreeTest):
         self.assertEqual(got["tests"], {"passed": 1, "failed": ["b"], "skipped": 1})
         self.assertEqual(got["seconds"], 50)
         self.assertEqual(got["sanitizer"], "not run")
-        self.assertEqual(len(got["benchmarks"]), 6)
+        self.assertEqual(len(got["benchmarks"]), 7)
         self.assertEqual(got["context"]["cpu"], "A CPU")
 
     def test_bad_arguments(self):

@@ -16,10 +16,11 @@ T* dynamic_shared() {
   return static_cast<T*>(cpu::dynamic_slot());
 }
 
-// A grid's extents and the line of the launch.
+// A grid's extents, the line of the launch, and what a LaunchConfig says besides.
 struct GridAtSite {
   dim3 extent;
   cpu::CallSite launched_at;
+  bool needs_whole_grid = false;
   GridAtSite(dim3 e, SIMT_SITE) : extent(e), launched_at(site) {}
   template <class I, class = std::enable_if_t<std::is_integral_v<I>>>
   GridAtSite(I x, SIMT_SITE) : extent(static_cast<unsigned>(x)), launched_at(site) {}
@@ -50,7 +51,8 @@ void launch(void (*kernel)(P...), GridAtSite grid, dim3 block, std::size_t share
                  .kernel = reinterpret_cast<const void*>(kernel),
                  .site = grid.launched_at,
                  .body = KernelCall<P...>::run,
-                 .argument = &c});
+                 .argument = &c,
+                 .needs_whole_grid = grid.needs_whole_grid});
 }
 
 // Sets a __constant__ variable from host memory.

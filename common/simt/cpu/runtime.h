@@ -103,6 +103,7 @@ struct LaunchRequest {
   CallSite site;       // of the launch
   void (*body)(void*);
   void* argument;
+  bool needs_whole_grid = false;  // of LaunchConfig
 };
 void run_grid(const LaunchRequest& request);
 
@@ -110,8 +111,10 @@ void run_grid(const LaunchRequest& request);
 class LaunchObserver {
  public:
   virtual ~LaunchObserver() = default;
-  virtual void launch_begins(const LaunchRequest& request) = 0;
-  virtual void block_ended() = 0;
+  // Whether the blocks come spread over the grid, each once, so that the first ones are a sample of
+  // all; else in the schedule's order.
+  virtual bool launch_begins(const LaunchRequest& request) = 0;
+  virtual bool block_ended() = 0;  // whether the next block is to run
   virtual void launch_ended(const LaunchStats& stats) = 0;
 };
 void observe_launches(LaunchObserver* observer);        // null: nobody

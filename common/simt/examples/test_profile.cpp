@@ -3,10 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
 #include "common/simt/examples/examples.h"
+#include "common/simt/launch.h"
 #include "common/simt/profile/profile.h"
 #include "common/simt/profile/recorder.h"
 #include "common/simt/tests/memory.h"
@@ -125,6 +127,66 @@ TEST(Profile, LaunchesOfOneKernelAddUp) {
   EXPECT_EQ(p.counters.barriers, 6u * 3);
   EXPECT_EQ(p.counters.global_read_bytes, 3u * 512 * 4);
   EXPECT_EQ(y[511], 256);
+}
+
+// Neither instrumented nor equal: block b does b barriers, so that it shows which blocks ran.
+__global__ void uneven_kernel() {
+  for (unsigned i = 0; i < blockIdx.x; ++i) __syncthreads();
+}
+
+Counters profile_uneven(std::optional<Sample> sample, std::int64_t blocks, bool whole = false) {
+  Profiler profiler(sample);
+  Stream stream(simt_device());
+  launch(uneven_kernel, LaunchConfig{.grid = {blocks}, .block = {32}, .needs_whole_grid = whole},
+         stream);
+  return only_kernel(profiler).counters;
+}
+
+TEST(ProfileSample, AGridIsScaledUpFromBlocksSpreadOverIt) {
+  constexpr std::uint64_t kBlocks = 1000, kBarriers = kBlocks * (kBlocks - 1) / 2;
+  for (const std::uint64_t n : {4u, 16u, 100u}) {
+    const Counters c = profile_uneven(Sample{.blocks = n, .accesses = 0}, kBlocks);
+    EXPECT_EQ(c.blocks_run, n);
+    EXPECT_EQ(c.blocks, kBlocks);
+    EXPECT_EQ(c.threads, kBlocks * 32);
+    EXPECT_EQ(c.launches, 1u);
+    EXPECT_NEAR(static_cast<double>(c.barriers), kBarriers, kBarriers / std::sqrt(n)) << n;
+  }
+}
+
+TEST(ProfileSample, WholeGridsAreExact) {
+  for (const std::int64_t blocks : {1, 2, 3, 17, 64}) {
+    const auto n = static_cast<std::uint64_t>(blocks);
+    for (const Counters& c : {profile_uneven({}, blocks),
+                              profile_uneven(Sample{.blocks = 1, .accesses = 0}, blocks, true),
+                              profile_uneven(Sample{.blocks = n, .accesses = 0}, blocks),
+                              profile_uneven(Sample{.blocks = 1, .accesses = 1}, blocks)}) {
+      EXPECT_EQ(c.blocks_run, n);
+      EXPECT_EQ(c.barriers, n * (n - 1) / 2);
+    }
+  }
+}
+
+TEST(ProfileSample, EndsWhenThereWereEnoughAccessesAndBlocks) {
+  constexpr std::uint64_t kABlock = 2 * 32 * 32;  // a tile is read and written
+  Shared<float> x(320 * 320), y(320 * 320);       // 100 blocks
+  x.fill(1);
+  for (const auto& [sample, blocks] : {std::pair{Sample{.blocks = 1, .accesses = 5 * kABlock}, 5u},
+                                       {Sample{.blocks = 1, .accesses = 5 * kABlock + 1}, 6u},
+                                       {Sample{.blocks = 8, .accesses = 5 * kABlock}, 8u}}) {
+    Profiler profiler(sample);
+    on_simt::transpose(Transpose::kNaive, x.data(), y.data(), 320, 320);
+    const KernelProfile p = only_kernel(profiler);
+    EXPECT_EQ(p.counters.blocks_run, blocks);
+    EXPECT_EQ(p.counters.global_bytes(), 2u * 4 * 320 * 320);
+    EXPECT_EQ(p.counters.global_sectors, 9u * 320 * 320 / 8);
+    EXPECT_THAT(to_text(p), HasSubstr(fmt::format("scaled up from the {} blocks", blocks)));
+  }
+}
+
+TEST(ProfileSample, OfNoBlockIsRefused) {
+  EXPECT_THROW(Profiler(Sample{.blocks = 0, .accesses = 5}), Error);
+  const Profiler another;  // the refused one does not listen
 }
 
 TEST(Profile, TextNamesEachSite) {

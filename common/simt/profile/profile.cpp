@@ -74,9 +74,15 @@ struct Profiler::Impl : cpu::LaunchObserver {
   };
   std::vector<std::unique_ptr<Kernel>> kernels;
   profile::Recorder recorder;
-  Kernel* current = nullptr;
+  std::optional<Sample> sample;  // none: whole grids
 
-  void launch_begins(const cpu::LaunchRequest& request) override {
+  // of the launch that runs
+  Kernel* current = nullptr;
+  bool samples = false;
+  std::uint64_t blocks = 0, blocks_run = 0, accesses_before = 0;
+  Costs costs;
+
+  bool launch_begins(const cpu::LaunchRequest& request) override {
     const auto known = std::find_if(kernels.begin(), kernels.end(),
                                     [&](const auto& k) { return k->address == request.kernel; });
     if (known != kernels.end()) {
@@ -85,23 +91,50 @@ struct Profiler::Impl : cpu::LaunchObserver {
       kernels.push_back(std::make_unique<Kernel>(Kernel{request.kernel, {}, {}}));
       current = kernels.back().get();
     }
-    recorder.begin_kernel(&current->costs);
+    samples = sample.has_value() && !request.needs_whole_grid;
+    blocks = std::uint64_t{request.grid.x} * request.grid.y * request.grid.z;
+    blocks_run = 0;
+    accesses_before = recorder.accesses();
+    costs.clear();
+    recorder.begin_kernel(&costs);
+    return samples;
   }
-  void block_ended() override { recorder.block_ended(); }
+
+  bool block_ended() override {
+    recorder.block_ended();
+    ++blocks_run;
+    return !samples || blocks_run < sample->blocks ||
+           recorder.accesses() - accesses_before < sample->accesses;
+  }
+
   void launch_ended(const LaunchStats& stats) override {
+    const auto scaled = [this](std::uint64_t n) {
+      return (n * blocks + blocks_run / 2) / blocks_run;
+    };
     Counters& c = current->counters;
     c.launches++;
-    c.blocks += stats.blocks;
-    c.threads += stats.threads;
-    c.warp_operations += stats.warp_operations;
-    c.barriers += stats.barriers;
-    c.mma += stats.mma;
-    c.mma_flops += stats.mma_flops;
+    c.blocks += blocks;
+    c.blocks_run += stats.blocks;
+    c.threads += scaled(stats.threads);
+    c.warp_operations += scaled(stats.warp_operations);
+    c.barriers += scaled(stats.barriers);
+    c.mma += scaled(stats.mma);
+    c.mma_flops += scaled(stats.mma_flops);
+    for (const auto& [place, cost] : costs) {
+      profile::Cost& total = current->costs[place];
+      total.requests += scaled(cost.requests);
+      total.cost += scaled(cost.cost);
+      total.ideal += scaled(cost.ideal);
+      total.bytes += scaled(cost.bytes);
+    }
   }
 };
 
-Profiler::Profiler() : impl_(std::make_unique<Impl>()) {
+Profiler::Profiler(std::optional<Sample> sample) : impl_(std::make_unique<Impl>()) {
   require(profile::recorder == nullptr, "simt: another profiler is listening");
+  require(!sample || sample->blocks >= 1, "simt: a sample of {} blocks, must be at least 1",
+          sample ? sample->blocks : 0);
+  impl_->sample = sample;
   profile::recorder = &impl_->recorder;
   cpu::observe_launches(impl_.get());
 }
@@ -135,6 +168,8 @@ std::string to_text(const KernelProfile& profile) {
       "  {} launch{}, {} blocks, {} threads, {} barriers, {} warp operations of which {} mma\n",
       c.launches, c.launches == 1 ? "" : "es", c.blocks, c.threads, c.barriers, c.warp_operations,
       c.mma);
+  if (c.blocks_run < c.blocks)
+    text += fmt::format("  scaled up from the {} blocks that ran\n", c.blocks_run);
   text += fmt::format(
       "  global memory: {} bytes read, {} written, {} sectors; shared memory: {} wavefronts\n",
       c.global_read_bytes, c.global_write_bytes, c.global_sectors, c.shared_wavefronts);

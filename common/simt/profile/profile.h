@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,7 @@ namespace octavo::simt {
 // What a kernel did, over all its launches; enough for a model of its time.
 struct Counters {
   std::uint64_t launches = 0, blocks = 0, threads = 0;
+  std::uint64_t blocks_run = 0;  // fewer than blocks: the other counts were scaled up from these
   std::uint64_t warp_operations = 0, barriers = 0;
   std::uint64_t mma = 0;        // warp-wide mma instructions
   std::uint64_t mma_flops = 0;  // 2 M N K each; scalar arithmetic is not counted
@@ -58,12 +60,19 @@ struct KernelProfile {
   std::vector<SiteProfile> sites;  // in order of file, line, kind, space
 };
 
+// When a profile has seen enough of a launch: after this many blocks and accesses of its threads.
+// The blocks are spread over the grid, and their counts are scaled to all of it.
+struct Sample {
+  std::uint64_t blocks, accesses;
+};
+
 // Listens to all launches from its construction to its destruction; one at a time. The kernels must
-// have been built for it (octavo_profile in CMake); they run on one worker. Throws Error when
-// another profiler is listening.
+// have been built for it (octavo_profile in CMake); they run on one worker. With a sample, launches
+// may end early and leave outputs unfinished, except those that need their whole grid
+// (LaunchConfig). Throws Error when another profiler is listening.
 class Profiler {
  public:
-  Profiler();
+  explicit Profiler(std::optional<Sample> sample = {});
   ~Profiler();
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;

@@ -89,6 +89,7 @@ void Recorder::access(std::uintptr_t where, int line, AccessKind kind, const voi
                       int bytes, int full_bytes) {
   const cpu::Space space = cpu::space_of(address);
   if (space != cpu::Space::kShared && (space != cpu::Space::kGlobal || in_program(address))) return;
+  ++accesses_;
   Log& log = logs_[{where, line, kind, space, full_bytes}];
   if (log.warps.empty()) {
     log.warps.resize(kWarps);

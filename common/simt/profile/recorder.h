@@ -52,6 +52,7 @@ class Recorder {
 
   void begin_kernel(Costs* totals) { totals_ = totals; }  // borrowed until the next kernel begins
   void block_ended();                                     // turns the block's requests into costs
+  std::uint64_t accesses() const { return accesses_; }    // recorded so far
 
  private:
   struct Log {  // of one place, in the block that runs
@@ -60,6 +61,7 @@ class Recorder {
   };
   std::unordered_map<Place, Log, PlaceHash> logs_;
   Costs* totals_ = nullptr;
+  std::uint64_t accesses_ = 0;
 };
 
 extern Recorder* recorder;  // that the hooks report to; null: nobody listens

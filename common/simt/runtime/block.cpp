@@ -95,7 +95,9 @@ void run_block(Worker* w, std::uint64_t block) {
   switch_fiber(&w->main, fiber);
   if (w->failed) unwind_suspended(w);
   current_thread = nullptr;
-  if (LaunchObserver* observer = launch_observer()) observer->block_ended();
+  if (LaunchObserver* observer = launch_observer()) {
+    if (!observer->block_ended()) w->grid->abort = true;
+  }
   w->stats.blocks++;
   w->stats.threads += static_cast<std::uint64_t>(w->size);
   const std::size_t shared = w->static_bytes + w->grid->request.shared_bytes;

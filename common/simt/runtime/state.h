@@ -81,6 +81,8 @@ struct Grid {
   LaunchRequest request;
   LaunchView view;
   std::uint64_t blocks = 0;
+  std::uint64_t stride =
+      1;  // from one block to the next, modulo blocks; has no common factor with it
   std::atomic<std::uint64_t> next{0};
   std::atomic<bool> abort{false};
   std::mutex mutex;  // guards what follows

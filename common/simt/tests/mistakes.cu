@@ -38,7 +38,7 @@ __global__ void oob_global(float* o, int n) {
 __global__ void oob_local(float* o, int n) {
   float a[8];
   for (int i = 0; i < 8; ++i) a[i] = o[i];
-  volatile float* p = a;
+  float* volatile p = a;  // a compiler that knew its target would speak before the sanitizer
   o[threadIdx.x] = p[n];
 }
 __global__ void oob_cp_async(float* o, const float* x) {

@@ -1,6 +1,7 @@
 // Barriers, indices, atomics and shared memory against plain models.
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "common/simt/tests/conformance_fixture.h"
@@ -107,18 +108,18 @@ int folded(Atomic kind, int cell, int operand) {
 
 // The old values and the last one must be those of some order of the operations, one after the
 // other: a chain from the first value, each operation used once.
-void check_chain(Atomic kind, int first, std::vector<std::pair<int, int>> old_and_operand,
-                 int last) {
-  int cell = first;
+template <class T, class Fold>
+void check_chain(Fold fold, T first, std::vector<std::pair<T, T>> old_and_operand, T last) {
+  T cell = first;
   while (!old_and_operand.empty()) {
     // Prefer one that changes the cell only when none leaves it: a stay must not be left behind.
     auto next = old_and_operand.end();
     for (auto it = old_and_operand.begin(); it != old_and_operand.end(); ++it) {
       if (it->first != cell) continue;
-      if (next == old_and_operand.end() || folded(kind, cell, it->second) == cell) next = it;
+      if (next == old_and_operand.end() || fold(cell, it->second) == cell) next = it;
     }
     ASSERT_TRUE(next != old_and_operand.end()) << "no operation saw " << cell;
-    cell = folded(kind, cell, next->second);
+    cell = fold(cell, next->second);
     old_and_operand.erase(next);
   }
   EXPECT_EQ(cell, last);
@@ -144,7 +145,7 @@ TEST_P(BlockConformance, AtomicsOfEveryKindInGlobalAndSharedMemory) {
                    (in_shared ? " shared" : " global"));
       std::vector<std::pair<int, int>> seen;
       for (std::size_t i = 0; i < n; ++i) seen.emplace_back(old[i], operand[i]);
-      check_chain(kind, first, seen, cell[0]);
+      check_chain([kind](int c, int o) { return folded(kind, c, o); }, first, seen, cell[0]);
     }
   }
 }
@@ -160,6 +161,9 @@ TEST_P(BlockConformance, AtomicAddOfFloats) {
     kernels::atomic_add(in_shared, 48, cell.data(), operand.data(), old.data());
     finish();
     EXPECT_EQ(cell[0], sum);
+    std::vector<std::pair<float, float>> seen;
+    for (std::size_t i = 0; i < n; ++i) seen.emplace_back(old[i], operand[i]);
+    check_chain(std::plus<float>(), 1.0f, seen, cell[0]);
   }
 }
 

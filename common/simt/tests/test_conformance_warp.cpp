@@ -55,7 +55,7 @@ int ptx_source(Shuffle kind, int lane, int operand, int width) {
 int defined_operand(Shuffle kind, std::uint32_t mask, int lane, int operand, int width) {
   for (int o = 0; o < 32; ++o) {
     const int candidate = (operand + o) & 31;
-    if (has(mask, ptx_source(kind, lane, candidate, width))) return candidate;
+    if (has(mask, ptx_source(kind, lane, candidate, width))) return candidate | (operand & 32);
   }
   return 0;
 }
@@ -90,7 +90,7 @@ TEST_P(WarpConformance, ShuffleOfEveryKindWidthAndMask) {
       for (std::uint32_t mask : kMasks) {
         std::vector<int> operands;
         for (std::uint64_t l = 0; l < 32; ++l) {
-          operands.push_back(static_cast<int>(random(mask, l) % 32));
+          operands.push_back(static_cast<int>(random(mask, l) % 64));  // only 5 bits count
         }
         check_shuffle<std::uint32_t>(kind, mask, width, operands, 3);
         check_shuffle<double>(kind, mask, width, operands, 0.25);
