@@ -122,20 +122,21 @@ class Layering(TreeTest):
         self.expect(layering, 1, "01_ffn/ffn.cu:1: ch01 includes common/model/config.h without model")
 
     def test_what_a_chapter_makes(self):
-        for name in ("simt", "testing", "fakes", "bench"):
+        for name in ("testing", "fakes", "bench", "simt_profile"):
             self.write(f"common/{name}/x.cpp", "")
             self.write(f"common/{name}/CMakeLists.txt", f"octavo_library({name} SOURCES x.cpp)\n")
         self.write("01_ffn/CMakeLists.txt", "octavo_chapter(01_ffn SOURCES ffn.cpp KERNELS k.cu TOPICS topics.cpp "
-                   "TESTS test_a.cpp DEMO demo.cpp BENCH bench.cpp DEPENDS octavo::base)\n")
+                   "TESTS test_a.cpp DEMO demo.cpp BENCH bench.cpp DEPENDS octavo::base)\n"
+                   "octavo_bench(small SOURCES small.cpp KERNELS k.cu DEPENDS octavo::ch01)\n")
         targets = cmake_targets.read(self.root)
         self.assertEqual(targets["ch01"].sources, {"01_ffn/ffn.cpp", "01_ffn/k.cu"})
-        self.assertEqual(targets["ch01"].depends, {"base", "simt"})
         shared = {"ch01", "ch01_topics", "testing"}
         self.assertEqual(targets["ch01_topics"].depends, {"ch01", "testing"})
         self.assertEqual(targets["ch01_test"].depends, shared | {"fakes"})
-        self.assertEqual(targets["ch01_demo"].depends, shared)
+        self.assertEqual(targets["ch01_demo"].depends, shared | {"bench", "simt_profile"})
         self.assertEqual(targets["ch01_bench"].depends, shared | {"bench"})
-        self.assertEqual(targets["ch01_bench"].sources, {"01_ffn/bench.cpp"})
+        self.assertEqual(targets["small_bench"].depends, {"ch01", "bench"})
+        self.assertEqual(targets["small_bench"].sources, {"01_ffn/small.cpp"})
 
 
 class Functions(unittest.TestCase):

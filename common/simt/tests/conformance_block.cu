@@ -10,9 +10,11 @@ __constant__ int table[4];
 
 __global__ void block_vote_kernel(BlockVote kind, const int* predicate, int* out) {
   const unsigned i = threadIdx.x;
-  if (kind == BlockVote::kCount) out[i] = __syncthreads_count(predicate[i]);
-  if (kind == BlockVote::kOr) out[i] = __syncthreads_or(predicate[i]) != 0;
-  if (kind == BlockVote::kAnd) out[i] = __syncthreads_and(predicate[i]) != 0;
+  for (int round = 0; round < 2; ++round) {  // the second must know nothing of the first
+    if (kind == BlockVote::kCount) out[i] = __syncthreads_count(predicate[i]);
+    if (kind == BlockVote::kOr) out[i] = __syncthreads_or(predicate[i]) != 0;
+    if (kind == BlockVote::kAnd) out[i] = __syncthreads_and(predicate[i]) != 0;
+  }
 }
 
 // Warp 0 writes, warp 1 reads. Barrier 1: the values are there. Barrier 2: they have been read.
