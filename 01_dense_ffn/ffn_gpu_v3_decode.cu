@@ -86,8 +86,9 @@ static void ffn_decode(Exec& exec, const FfnArgs& a, const Prepared&) {
   check_shapes(a);
   if (a.rows() == 0) return;
   const Workspace::Scope scope(exec.workspace);
-  void* const hidden = a.weights.up.dtype() == DType::kBF16 ? static_cast<void*>(run_hidden<bf16>(exec, a))
-                                                    : run_hidden<float>(exec, a);
+  void* const hidden = a.weights.up.dtype() == DType::kBF16
+                           ? static_cast<void*>(run_hidden<bf16>(exec, a))
+                           : run_hidden<float>(exec, a);
   matmul_decode(exec, down_product(a, hidden), a.weights.down_bias);
 }
 

@@ -23,6 +23,8 @@ struct Route {
   Backend backend;
   std::optional<DType> compute;
   const char* prompt;
+
+  friend void PrintTo(const Route& route, std::ostream* out) { *out << route.name; }
 };
 
 // `exact`: only those whose tokens are the original's; rounded activations may change one.
