@@ -30,9 +30,11 @@ rm -rf "$build"
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release "-DCMAKE_PREFIX_PATH=$PWD/.deps" >/dev/null
 # shellcheck disable=SC2086  # the targets are words
 cmake --build "$build" -j "${OCTAVO_JOBS:-$(nproc)}" --target $*
+shopt -s globstar nullglob  # find itself needs one of the libraries that are hidden
 for program in $*; do
-  found=$(find "$build" -type f -executable -name "$program")
-  [[ -z $found || $program != *_test ]] || "$found" --gtest_brief=1
+  for found in "$build"/**/"$program"; do
+    [[ ! -f $found || ! -x $found || $program != *_test ]] || "$found" --gtest_brief=1
+  done
 done
 rm -rf "$build"
 echo "bundle_check: .deps suffices for: $*"
