@@ -109,7 +109,7 @@ __device__ __forceinline__ void decode_warp_sums(const DecodeInput<simt::bf16>& 
       w[u][0] = decode_fetch<Aligned>(w0, k, in.K);
       w[u][1] = decode_fetch<Aligned>(w1, k, in.K);
       x[u][0] = decode_fetch<Aligned>(in.row(g), k, in.K);
-      if (both) x[u][1] = decode_fetch<Aligned>(in.row(g + 8), k, in.K);
+      x[u][1] = both ? decode_fetch<Aligned>(in.row(g + 8), k, in.K) : Piece{};
     }
     SIMT_UNROLL
     for (int u = 0; u < kAhead; ++u) {
