@@ -1,5 +1,6 @@
 #include "common/testing/operands.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -290,7 +291,7 @@ std::vector<std::string> Operands::damage() {
       found.push_back(fmt::format("{}: the memory {} bytes past its end was written", name, at));
     }
     if (o.role == Role::kInput &&
-        std::memcmp(data, o.original.data(), static_cast<std::size_t>(bytes)) != 0) {
+        !std::equal(data, data + bytes, o.original.begin(), o.original.end())) {
       found.push_back(fmt::format("{}: an input was written", name));
     }
   }
