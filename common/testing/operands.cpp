@@ -290,10 +290,8 @@ std::vector<std::string> Operands::damage() {
     if (const std::int64_t at = changed(data + bytes, kGuardBytes, guard); at >= 0) {
       found.push_back(fmt::format("{}: the memory {} bytes past its end was written", name, at));
     }
-    if (o.role == Role::kInput &&
-        !std::equal(data, data + bytes, o.original.begin(), o.original.end())) {
-      found.push_back(fmt::format("{}: an input was written", name));
-    }
+    const bool same = std::equal(data, data + bytes, o.original.begin(), o.original.end());
+    if (o.role == Role::kInput && !same) found.push_back(name + ": an input was written");
   }
   return found;
 }
