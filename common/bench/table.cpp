@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "common/device/gpu_spec.h"
 
@@ -74,10 +76,18 @@ std::string heading(const Row& row) {
 }  // namespace
 
 std::string format_time(double seconds) {
-  if (seconds < 1e-6) return fmt::format("{:.0f} ns", seconds * 1e9);
-  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
-  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
-  return fmt::format("{:.3g} s", seconds);
+  struct Unit {
+    double seconds;
+    std::string_view name;
+  };
+  constexpr std::array<Unit, 5> kUnits{
+      {{1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1, "s"}, {60, "min"}}};
+  for (const Unit& unit : kUnits) {
+    // What would round to four digits, "1e+03 ms", is for the next unit.
+    if (seconds / unit.seconds < 999.5)
+      return fmt::format("{:.3g} {}", seconds / unit.seconds, unit.name);
+  }
+  return fmt::format("{:.3g} h", seconds / 3600);
 }
 
 std::string table(const std::vector<Row>& rows) {

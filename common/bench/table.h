@@ -15,7 +15,7 @@ namespace octavo::bench {
 // kernel that was measured and one that was modelled share a line.
 std::string table(const std::vector<Row>& rows);
 
-// "812 ns", "14.2 us", "3.05 ms", "1.20 s".
+// Three digits in the unit that needs no more: "812 ns", "14.2 us", "3.05 ms", "12 s", "22 min".
 std::string format_time(double seconds);
 
 }  // namespace octavo::bench

@@ -187,6 +187,10 @@ TEST(FormatTime, PicksTheUnit) {
   EXPECT_EQ(format_time(14.2e-6), "14.2 us");
   EXPECT_EQ(format_time(3.05e-3), "3.05 ms");
   EXPECT_EQ(format_time(12), "12 s");
+  EXPECT_EQ(format_time(999.7e-6), "1 ms");  // not 1e+03 us
+  EXPECT_EQ(format_time(999), "999 s");
+  EXPECT_EQ(format_time(1320), "22 min");
+  EXPECT_EQ(format_time(72e3), "20 h");
 }
 
 TEST(StreamTimer, MeasuresTheHost) {
