@@ -146,7 +146,8 @@ std::vector<std::byte> Operands::initial_bytes(const std::string& name, const Op
   if (fill == nullptr) fill = normal(name);
   const std::int64_t row = o.extents[0] > 0 ? o.size / o.extents[0] : 0;
   const std::int64_t offset = o.rows ? settings_.rows.first * row : 0;
-  const std::int64_t filled = settings_.repeat > 0 ? std::min(o.size, settings_.repeat) : o.size;
+  const bool repeats = settings_.repeat > 0 && is_float;  // an index has its place
+  const std::int64_t filled = repeats ? std::min(o.size, settings_.repeat) : o.size;
   for (std::int64_t i = 0; i < filled; ++i)
     store(o.kind, bytes.data() + i * element, fill(offset + i));
   for (std::int64_t i = filled; i < o.size; i += filled) {

@@ -135,6 +135,8 @@ TEST(Operands, RepeatedValuesHaveThePeriod) {
   const std::vector<double> x = o.values("x");
   EXPECT_EQ(x[1], x[9]);
   EXPECT_NE(x[1], x[2]);
+  o.input<std::int32_t>("ids", {6}, [](std::int64_t i) { return static_cast<double>(i); });
+  EXPECT_THAT(o.values("ids"), ElementsAre(0, 1, 2, 3, 4, 5));  // integers are what they are
 }
 
 TEST(Operands, NamesAreUsedOnceAndIntegersNeedAFill) {
