@@ -42,11 +42,11 @@ void moe_reference(Exec& exec, const RoutingPlan& plan, const ExpertWeights& exp
           plan.tokens);
   // Expert by expert over the sorted slots: gather its rows, run it, put each result at its slot.
   std::vector<float> slot_output(static_cast<std::size_t>(slots * D));  // [T * k, D]
-  std::int64_t begin = 0;
   for (std::int64_t e = 0; e < plan.experts; ++e) {
-    const std::int64_t M = plan.counts[static_cast<std::size_t>(e)];
+    const std::int64_t begin = plan.offsets[static_cast<std::size_t>(e)];
+    const std::int64_t M = plan.offsets[static_cast<std::size_t>(e) + 1] - begin;
     if (M == 0) continue;
-    const std::int64_t* slot = plan.order.data() + begin;
+    const int* slot = plan.order.data() + begin;
     std::vector<float> rows(static_cast<std::size_t>(M * D)), result(rows.size());
     for (std::int64_t m = 0; m < M; ++m) {
       std::copy_n(x(slot[m] / plan.top_k).data(), D, rows.data() + m * D);
@@ -55,7 +55,6 @@ void moe_reference(Exec& exec, const RoutingPlan& plan, const ExpertWeights& exp
     for (std::int64_t m = 0; m < M; ++m) {
       std::copy_n(result.data() + m * D, D, slot_output.data() + slot[m] * D);
     }
-    begin += M;
   }
   // Equation 3: the weighted sum, in slot order.
   for (std::int64_t t = 0; t < plan.tokens; ++t) {
@@ -63,6 +62,7 @@ void moe_reference(Exec& exec, const RoutingPlan& plan, const ExpertWeights& exp
       double sum = 0;
       for (std::int64_t j = 0; j < plan.top_k; ++j) {
         const std::int64_t s = t * plan.top_k + j;
+        if (plan.ids[static_cast<std::size_t>(s)] < 0) continue;
         sum += static_cast<double>(plan.weights[static_cast<std::size_t>(s)]) *
                static_cast<double>(slot_output[static_cast<std::size_t>(s * D + d)]);
       }

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "02_sparse_moe/routing.h"
 #include "common/base/error.h"
@@ -40,16 +42,38 @@ void select_top_k(std::span<const double> scores, std::int64_t k, int* ids) {
   }
 }
 
+std::vector<std::int64_t> RoutingPlan::counts() const {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(experts));
+  for (std::size_t e = 0; e < counts.size(); ++e) counts[e] = offsets[e + 1] - offsets[e];
+  return counts;
+}
+
 void sort_slots(RoutingPlan& plan) {
-  plan.counts.assign(static_cast<std::size_t>(plan.experts), 0);
-  for (int id : plan.ids) ++plan.counts[static_cast<std::size_t>(id)];
-  std::vector<std::int64_t> next(plan.counts.size());
-  for (std::size_t e = 1; e < next.size(); ++e) next[e] = next[e - 1] + plan.counts[e - 1];
-  plan.order.resize(plan.ids.size());
-  for (std::size_t slot = 0; slot < plan.ids.size(); ++slot) {
-    const auto place = next[static_cast<std::size_t>(plan.ids[slot])]++;
-    plan.order[static_cast<std::size_t>(place)] = static_cast<std::int64_t>(slot);
+  require(plan.ids.size() <= std::size_t{std::numeric_limits<int>::max()},
+          "routing plan: {} slots, at most 2^31 - 1", plan.ids.size());
+  plan.offsets.assign(static_cast<std::size_t>(plan.experts) + 1, 0);
+  for (int id : plan.ids) {
+    require(id >= -1 && id < plan.experts, "routing plan: id {}, must be from -1 to {}", id,
+            plan.experts - 1);
+    if (id >= 0) ++plan.offsets[static_cast<std::size_t>(id) + 1];
   }
+  std::partial_sum(plan.offsets.begin(), plan.offsets.end(), plan.offsets.begin());
+  std::vector<int> next(plan.offsets);
+  plan.order.assign(plan.ids.size(), -1);
+  for (std::size_t slot = 0; slot < plan.ids.size(); ++slot) {
+    if (plan.ids[slot] < 0) continue;
+    const int place = next[static_cast<std::size_t>(plan.ids[slot])]++;
+    plan.order[static_cast<std::size_t>(place)] = static_cast<int>(slot);
+  }
+}
+
+void Router::choose(Exec& exec, View<const float, 2> logits, View<int, 2> ids,
+                    View<float, 2> weights) const {
+  require(is_host(exec.backend()), "this router runs on the host, not on {}",
+          name_of(exec.backend()));
+  const RoutingPlan plan = route(logits);
+  std::copy(plan.ids.begin(), plan.ids.end(), ids.data());
+  std::copy(plan.weights.begin(), plan.weights.end(), weights.data());
 }
 
 SoftmaxTopKRouter::SoftmaxTopKRouter(std::int64_t experts, std::int64_t top_k, bool normalize)

@@ -52,6 +52,21 @@ TEST_F(MoeTest, SumsTheChosenExpertsByWeight) {
             (std::vector<std::int64_t>{1, 1, 0, 2}));  // an expert without rows does not run
 }
 
+TEST_F(MoeTest, ASlotWithoutAnExpertAddsNothing) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  RoutingPlan plan{.tokens = 2,
+                   .experts = 4,
+                   .top_k = 2,
+                   .ids = {3, -1, -1, -1},
+                   .weights = {0.75f, kNan, kNan, kNan}};
+  sort_slots(plan);
+  const ScalingExperts experts(4);
+  const std::vector<float> x = {1, 2, 10, 20};
+  std::vector<float> y(4, kNan);
+  moe_reference(exec_, plan, experts, View<const float, 2>(x, {2, 2}), View<float, 2>(y, {2, 2}));
+  EXPECT_EQ(y, (std::vector<float>{3, 6, 0, 0}));
+}
+
 struct Layer {
   static constexpr std::int64_t D = 8, F = 6, E = 5, k = 2;
   std::vector<std::vector<float>> weights;
@@ -113,7 +128,7 @@ TEST_F(MoeTest, ANanRowStaysAlone) {
 TEST_F(MoeTest, ObserverSeesThePlan) {
   const Layer layer;
   std::vector<std::int64_t> counts;
-  layer.moe->observe([&](const RoutingPlan& plan) { counts = plan.counts; });
+  layer.moe->observe([&](const RoutingPlan& plan) { counts = plan.counts(); });
   layer.forward(exec_, testing::normal(6 * Layer::D, 5));
   EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), 6 * Layer::k);
 }

@@ -65,7 +65,7 @@ TEST(SoftmaxTopK, RenormalisedWeightsAreTheSoftmaxOfTheChosen) {
 TEST(SoftmaxTopK, AWeightMayUnderflowButItsSlotStays) {
   const RoutingPlan plan = route({0, -200, -300}, 1, 3, 2);
   EXPECT_EQ(plan.ids, (std::vector<int>{0, 1}));
-  EXPECT_EQ(plan.counts, (std::vector<std::int64_t>{1, 1, 0}));
+  EXPECT_EQ(plan.counts(), (std::vector<std::int64_t>{1, 1, 0}));
   EXPECT_FLOAT_EQ(plan.weights[0], 1.0f);
 }
 
@@ -100,8 +100,20 @@ TEST(SoftmaxTopK, MinusInfinityMasksAnExpert) {
 TEST(RoutingPlan, SlotsAreSortedByExpertAndStable) {
   RoutingPlan plan{.tokens = 3, .experts = 4, .top_k = 2, .ids = {2, 0, 2, 3, 0, 2}};
   sort_slots(plan);
-  EXPECT_EQ(plan.counts, (std::vector<std::int64_t>{2, 0, 3, 1}));
-  EXPECT_EQ(plan.order, (std::vector<std::int64_t>{1, 4, 0, 2, 5, 3}));
+  EXPECT_EQ(plan.counts(), (std::vector<std::int64_t>{2, 0, 3, 1}));
+  EXPECT_EQ(plan.offsets, (std::vector<int>{0, 2, 2, 5, 6}));
+  EXPECT_EQ(plan.order, (std::vector<int>{1, 4, 0, 2, 5, 3}));
+}
+
+TEST(RoutingPlan, ASlotWithoutAnExpertGoesNowhere) {
+  RoutingPlan plan{.tokens = 3, .experts = 3, .top_k = 2, .ids = {2, -1, -1, -1, 0, 2}};
+  sort_slots(plan);
+  EXPECT_EQ(plan.offsets, (std::vector<int>{0, 1, 1, 3}));
+  EXPECT_EQ(plan.order, (std::vector<int>{4, 0, 5, -1, -1, -1}));
+  for (int bad : {3, -2}) {
+    plan.ids[1] = bad;
+    EXPECT_THROW(sort_slots(plan), Error) << bad;
+  }
 }
 
 TEST(SoftmaxTopK, NoTokensAndOneExpert) {

@@ -26,6 +26,7 @@ class DeepseekRouter : public Router {
   // and k experts in top_groups groups.
   DeepseekRouter(const DeepseekRouting& routing, std::vector<float> bias);
   std::int64_t experts() const override { return r_.experts; }
+  std::int64_t top_k() const override { return r_.top_k; }
   RoutingPlan route(View<const float, 2> logits) const override;
 
  private:

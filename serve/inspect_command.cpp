@@ -64,7 +64,7 @@ class LoadCounter : public ForwardObserver {
  public:
   void routing(std::int64_t layer, const RoutingPlan& plan) override {
     layers.push_back(layer);
-    counts.push_back(plan.counts);
+    counts.push_back(plan.counts());
   }
   std::vector<std::int64_t> layers;
   std::vector<std::vector<std::int64_t>> counts;
