@@ -1,0 +1,189 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "02_sparse_moe/noisy_top_k.h"
+#include "02_sparse_moe/routing_gradient.h"
+#include "common/base/error.h"
+#include "common/testing/random.h"
+
+namespace octavo {
+namespace {
+
+struct Inputs {
+  std::int64_t T, E;
+  std::vector<float> clean, spread, normal;
+
+  Inputs(std::int64_t tokens, std::int64_t experts)
+      : T(tokens),
+        E(experts),
+        clean(testing::normal(T * E, 1)),
+        spread(testing::normal(T * E, 2)),
+        normal(testing::normal(T * E, 3)) {}
+  NoisyLogits logits() const {
+    return {View<const float, 2>(clean, {T, E}), View<const float, 2>(spread, {T, E}),
+            View<const float, 2>(normal, {T, E})};
+  }
+};
+
+TEST(NoisyTopK, SoftplusAtItsEdges) {
+  EXPECT_NEAR(softplus(0), std::numbers::ln2, 1e-15);
+  EXPECT_NEAR(softplus(-40), std::exp(-40.0), 1e-30);
+  EXPECT_EQ(softplus(-1e6), 0);
+  EXPECT_EQ(softplus(1e6), 1e6);
+}
+
+TEST(NoisyTopK, CoefficientOfVariationIsThePopulations) {
+  EXPECT_NEAR(cv_squared(std::vector<double>{1, 1, 1, 1}), 0, 1e-9);
+  EXPECT_NEAR(cv_squared(std::vector<double>{4, 0, 0, 0}), 3, 1e-9);  // of the sample: 4
+  EXPECT_EQ(cv_squared(std::vector<double>{0, 0, 0}), 0);
+}
+
+// The noise moves the choice, and the weights are a softmax of the noisy logits that were kept.
+TEST(NoisyTopK, HandComputed) {
+  // softplus(s) = 1 and 2 for these.
+  const float one = std::log(std::exp(1.0f) - 1), two = std::log(std::exp(2.0f) - 1);
+  const std::vector<float> clean = {1, 0, 0.5f}, spread = {one, two, one}, normal = {-2, 1, 0.5f};
+  const NoisyGates gates =
+      noisy_top_k({View<const float, 2>(clean, {1, 3}), View<const float, 2>(spread, {1, 3}),
+                   View<const float, 2>(normal, {1, 3})},
+                  2);
+  EXPECT_EQ(gates.plan.ids, (std::vector<int>{1, 2}));  // of -1, 2, 1
+  EXPECT_NEAR(gates.plan.weights[0], 1 / (1 + std::exp(-1.0)), 1e-6);
+  EXPECT_EQ(gates.importance[0], 0);
+  // Expert 0 must beat 1, the second of its rivals; expert 1 must beat 1, the third of all -1.
+  EXPECT_NEAR(gates.load[0], 0.5, 1e-6);
+  EXPECT_NEAR(gates.load[1], std::erfc(-0.5 / std::numbers::sqrt2) / 2, 1e-6);
+  const NoisyGates quiet = noiseless_top_k(View<const float, 2>(clean, {1, 3}), 2);
+  EXPECT_EQ(quiet.plan.ids, (std::vector<int>{0, 2}));
+  EXPECT_EQ(quiet.load, (std::vector<double>{1, 0, 1}));
+}
+
+class NoisyTopKOf : public ::testing::TestWithParam<std::int64_t> {};
+
+TEST_P(NoisyTopKOf, ExactlyKGatesAreNotZeroAndTheyAddUpToOne) {
+  const std::int64_t k = GetParam();
+  const Inputs in(40, 6);
+  for (const NoisyGates& gates :
+       {noisy_top_k(in.logits(), k), noiseless_top_k(in.logits().clean, k)}) {
+    EXPECT_EQ(gates.plan.offsets.back(), 40 * k);
+    for (std::int64_t t = 0; t < 40; ++t) {
+      double sum = 0;
+      for (std::int64_t j = 0; j < k; ++j) {
+        EXPECT_GT(gates.plan.weight()(t, j), 0);
+        sum += static_cast<double>(gates.plan.weight()(t, j));
+      }
+      EXPECT_NEAR(sum, 1, 1e-6);
+    }
+    EXPECT_NEAR(std::accumulate(gates.importance.begin(), gates.importance.end(), 0.0), 40, 1e-4);
+  }
+}
+
+// Redraws the noise of one expert and counts how often it is chosen.
+TEST_P(NoisyTopKOf, LoadIsTheProbabilityOverTheOwnNoise) {
+  const std::int64_t k = GetParam();
+  const Inputs in(1, 6);
+  const NoisyGates gates = noisy_top_k(in.logits(), k);
+  constexpr int kDraws = 20000;
+  const std::vector<float> draws = testing::normal(kDraws, 9);
+  for (std::size_t e = 0; e < 6; ++e) {
+    Inputs again = in;
+    int chosen = 0;
+    for (float draw : draws) {
+      again.normal[e] = draw;
+      const std::vector<int> ids = noisy_top_k(again.logits(), k).plan.ids;
+      chosen += static_cast<int>(std::ranges::count(ids, static_cast<int>(e)));
+    }
+    const double p = gates.load[e], deviation = std::sqrt(p * (1 - p) / kDraws);
+    EXPECT_NEAR(static_cast<double>(chosen) / kDraws, p, 3 * deviation + 1e-9) << "expert " << e;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Choices, NoisyTopKOf, ::testing::Values(1, 2, 5, 6));
+
+// Both matrices of the gate start at zero: all spreads are then ln 2 and the experts are chosen
+// evenly, by the draws alone.
+TEST(NoisyTopK, AnUntrainedGateIsBalancedByItsNoise) {
+  Inputs in(4000, 8);
+  in.clean.assign(in.clean.size(), 0);
+  in.spread.assign(in.spread.size(), 0);
+  const NoisyGates noisy = noisy_top_k(in.logits(), 2);
+  EXPECT_LT(cv_squared(noisy.importance), 0.01);
+  EXPECT_LT(cv_squared(noisy.load), 0.01);
+  EXPECT_EQ(noiseless_top_k(in.logits().clean, 2).plan.counts(),
+            (std::vector<std::int64_t>{4000, 4000, 0, 0, 0, 0, 0, 0}));
+}
+
+TEST(NoisyTopK, WithoutNoiseTheLoadIsTheCount) {
+  Inputs in(30, 5);
+  in.spread.assign(in.spread.size(), -1e4f);
+  const NoisyGates gates = noisy_top_k(in.logits(), 2);
+  const std::vector<std::int64_t> counts = noiseless_top_k(in.logits().clean, 2).plan.counts();
+  EXPECT_EQ(gates.load, std::vector<double>(counts.begin(), counts.end()));
+}
+
+TEST(NoisyTopK, WhatDoesNotFitIsRefused) {
+  const Inputs in(2, 3), other(2, 4);
+  EXPECT_THROW(noisy_top_k(in.logits(), 4), Error);
+  EXPECT_THROW(noisy_top_k(in.logits(), 0), Error);
+  EXPECT_THROW(noisy_top_k({in.logits().clean, other.logits().spread, in.logits().normal}, 1),
+               Error);
+}
+
+// A loss that is linear in the weights, sum of upstream * weight, as a function of the logits.
+class RouterGradient : public ::testing::TestWithParam<std::tuple<std::int64_t, bool>> {
+ protected:
+  static constexpr std::int64_t T = 3, E = 5;
+
+  RoutingPlan route(const std::vector<float>& z) const {
+    return SoftmaxTopKRouter(E, std::get<0>(GetParam()), std::get<1>(GetParam()))
+        .route(View<const float, 2>(z, {T, E}));
+  }
+  double loss(const std::vector<float>& z, const std::vector<double>& upstream) const {
+    const RoutingPlan plan = route(z);
+    double sum = 0;
+    for (std::size_t s = 0; s < upstream.size(); ++s) {
+      sum += upstream[s] * static_cast<double>(plan.weights[s]);
+    }
+    return sum;
+  }
+};
+
+TEST_P(RouterGradient, IsTheFiniteDifference) {
+  const auto [k, normalized] = GetParam();
+  const std::vector<float> z = testing::normal(T * E, 21), draws = testing::normal(T * k, 22);
+  const std::vector<double> upstream(draws.begin(), draws.end());
+  const std::vector<double> gradient =
+      router_gradient(route(z), View<const float, 2>(z, {T, E}),
+                      View<const double, 2>(upstream, {T, k}), normalized);
+  double largest = 0;
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    constexpr float kStep = 1.0f / 256;
+    std::vector<float> up = z, down = z;
+    up[i] += kStep;
+    down[i] -= kStep;
+    const double slope = (loss(up, upstream) - loss(down, upstream)) /
+                         (static_cast<double>(up[i]) - static_cast<double>(down[i]));
+    EXPECT_NEAR(gradient[i], slope, 1e-4) << i;
+    largest = std::max(largest, std::abs(gradient[i]));
+  }
+  // One renormalised weight is 1 whatever the gate says, and the gate learns nothing from it.
+  if (k == 1 && normalized) {
+    EXPECT_EQ(largest, 0);
+  } else {
+    EXPECT_GT(largest, 0.01);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Choices, RouterGradient,
+                         ::testing::Combine(::testing::Values(1, 2, 5), ::testing::Bool()),
+                         [](const auto& test) {
+                           return "k" + std::to_string(std::get<0>(test.param)) +
+                                  (std::get<1>(test.param) ? "_normalized" : "_raw");
+                         });
+
+}  // namespace
+}  // namespace octavo
