@@ -8,9 +8,9 @@
 
 namespace octavo {
 
-// y_t = sum_j w_tj Expert_{id_tj}(x_t) + Shared(x_t), equation 5 of the README. The shared part has
-// no weight and no gate. Checkpoints store several shared experts as one feed-forward layer that is
-// as wide as all of them.
+// y_t = sum_j w_tj Expert_{id_tj}(x_t) + Shared(x_t), equation 12 of the README. The shared part
+// has no weight and no gate. Checkpoints store several shared experts as one feed-forward layer
+// that is as wide as all of them.
 class SharedExpertLayer : public FeedForward {
  public:
   // Both are wanted, of the same width D.

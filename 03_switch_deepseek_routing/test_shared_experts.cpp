@@ -58,7 +58,7 @@ class SharedExpertTest : public ::testing::Test {
   Exec exec_{cpu_device(), DType::kF32, threads_, 0};
 };
 
-// Equation 5 from its parts: the plan's experts by themselves, weighted, and the shared part as it
+// Equation 12 from its parts: the plan's experts by themselves, weighted, and the shared part as it
 // is.
 TEST_F(SharedExpertTest, IsTheWeightedRoutedSumAndTheSharedExpertUnweighted) {
   constexpr std::int64_t T = 9;

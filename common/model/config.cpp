@@ -206,6 +206,13 @@ void refuse_the_rest(const Fields& f) {
   }
   require(!f.has("sliding_window"), "{}: sliding_window is {}, only null is supported", f.origin(),
           f.shown("sliding_window"));
+  for (const char* limit : {"expert_capacity", "expert_capacity_factor", "capacity_factor",
+                            "moe_capacity_factor", "moe_expert_capacity_factor"}) {
+    require(!f.has(limit),
+            "{}: {} is {}; a capacity makes a token's experts depend on the other tokens of a "
+            "batch, and only routing without one is supported",
+            f.origin(), limit, f.shown(limit));
+  }
 }
 
 }  // namespace
