@@ -136,14 +136,7 @@ RoutingPlan routing_plan(const CapacityPlan& plan) {
   RoutingPlan all{.tokens = plan.tokens, .experts = plan.experts, .top_k = plan.top_k};
   all.ids = plan.ids;
   all.weights = plan.weights;
-  all.counts.assign(plan.load.size(), 0);
-  for (int e = 0; e < plan.experts; ++e) {
-    for (std::size_t slot = 0; slot < plan.ids.size(); ++slot) {
-      if (plan.ids[slot] != e) continue;
-      ++all.counts[static_cast<std::size_t>(e)];
-      all.order.push_back(static_cast<std::int64_t>(slot));
-    }
-  }
+  sort_slots(all);
   return all;
 }
 

@@ -65,7 +65,7 @@ struct CapacityPlan {
 CapacityPlan place(const Choices& choices, std::int64_t capacity, DropPolicy policy,
                    AfterDrop after);
 
-// The same for chapter 02's layer: `counts` and `order` list the slots that were not dropped.
+// The same for chapter 02's layer.
 RoutingPlan routing_plan(const CapacityPlan& plan);
 
 // Which blocks of a model have a sparse layer. GShard and Switch: every other one {0, 2}; Mixtral:
