@@ -1,6 +1,7 @@
 #include "02_sparse_moe/versions.h"
 
 #include "02_sparse_moe/cpu_versions.h"
+#include "02_sparse_moe/gpu_versions.h"
 
 namespace octavo::sparse_moe {
 
@@ -9,6 +10,16 @@ void append_versions(Registry& registry) {
   registry.add("gating", gating_cpu_v1_select());
   registry.add("align", align_cpu_v1_count());
   registry.add("experts", experts_cpu_v1_grouped());
+  registry.add("gating", on_simt::gating_gpu_v1_warp());
+  registry.add("gating", on_simt::gating_gpu_v2_rows());
+  registry.add("align", on_simt::align_gpu_v1_block());
+  registry.add("align", on_simt::align_gpu_v2_chunks());
+#ifdef OCTAVO_CUDA
+  registry.add("gating", on_cuda::gating_gpu_v1_warp());
+  registry.add("gating", on_cuda::gating_gpu_v2_rows());
+  registry.add("align", on_cuda::align_gpu_v1_block());
+  registry.add("align", on_cuda::align_gpu_v2_chunks());
+#endif
 }
 
 }  // namespace octavo::sparse_moe

@@ -155,13 +155,14 @@ std::vector<Subject> subjects(const Topic<Shape, Args>& topic,
     const Device listing = v.backend == Backend::kCuda ? kH100.device() : device_of(v.backend);
     for (DType compute : {DType::kF32, DType::kF16, DType::kBF16}) {
       if (!v.dtypes.contains(compute)) continue;
-      const auto first =
-          std::find_if(versions.begin(), versions.end(), [&](const Version<Args>& u) {
-            return u.backend == v.backend && u.dtypes.contains(compute);
-          });
       for (std::size_t i = 0; i < topic.shapes.size(); ++i) {
-        Subject s = detail::subject_of(topic, registry, v, *first, compute, i);
-        if (s.supported(listing)) all.push_back(std::move(s));
+        const Args shape = args_of_shape(topic, topic.shapes[i], compute);
+        const auto first =
+            std::find_if(versions.begin(), versions.end(), [&](const Version<Args>& u) {
+              return u.backend == v.backend && u.takes(shape, listing, compute);
+            });
+        if (!v.takes(shape, listing, compute)) continue;
+        all.push_back(detail::subject_of(topic, registry, v, *first, compute, i));
       }
     }
   }
