@@ -1,0 +1,96 @@
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+
+#include "03_switch_deepseek_routing/expert_cache.h"
+#include "common/base/error.h"
+#include "common/base/philox.h"
+
+namespace octavo::switch_routing {
+namespace {
+
+// A stream of uniforms.
+class Dice {
+ public:
+  explicit Dice(std::uint64_t seed) : seed_(seed) {}
+  double roll() { return static_cast<double>(uniform(seed_, 0, position_++, Purpose::kTest)); }
+
+ private:
+  std::uint64_t seed_, position_ = 0;
+};
+
+// Experts of a layer from popular to rare, and their summed probabilities in that order.
+struct Popularity {
+  std::vector<int> order;
+  std::vector<double> sums;
+
+  Popularity(std::int64_t experts, double skew, Dice& dice) {
+    order.resize(static_cast<std::size_t>(experts));
+    std::iota(order.begin(), order.end(), 0);
+    for (std::size_t i = order.size(); i > 1; --i) {  // Fisher and Yates
+      std::swap(order[i - 1],
+                order[static_cast<std::size_t>(dice.roll() * static_cast<double>(i))]);
+    }
+    double sum = 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      sums.push_back(sum += std::pow(static_cast<double>(i + 1), -skew));
+    }
+  }
+
+  int draw(Dice& dice) const {
+    const auto at = std::ranges::upper_bound(sums, dice.roll() * sums.back());
+    return order[std::min(static_cast<std::size_t>(at - sums.begin()), order.size() - 1)];
+  }
+};
+
+}  // namespace
+
+RoutingTrace synthetic_trace(const TraceShape& s) {
+  require(s.top_k >= 1 && s.top_k <= s.experts && s.layers >= 1 && s.batch >= 1 && s.steps >= 0 &&
+              s.stay >= 0 && s.stay < 1 && s.skew >= 0,
+          "routing trace: {} of {} experts in {} layers, {} tokens a step, stay {}, skew {}",
+          s.top_k, s.experts, s.layers, s.batch, s.stay, s.skew);
+  Dice dice(s.seed);
+  std::vector<Popularity> popular;
+  for (std::int64_t l = 0; l < s.layers; ++l) popular.emplace_back(s.experts, s.skew, dice);
+  std::vector<std::set<int>> last(static_cast<std::size_t>(s.layers * s.batch));
+  RoutingTrace trace{.layers = s.layers, .experts = s.experts};
+  for (std::int64_t i = 0; i < s.steps * s.layers; ++i) {
+    const std::int64_t layer = i % s.layers;
+    std::set<int> all;
+    for (std::int64_t b = 0; b < s.batch; ++b) {
+      std::set<int>& token = last[static_cast<std::size_t>(layer * s.batch + b)];
+      std::erase_if(token, [&](int) { return dice.roll() >= s.stay; });
+      while (std::ssize(token) < s.top_k) {
+        token.insert(popular[static_cast<std::size_t>(layer)].draw(dice));
+      }
+      all.insert(token.begin(), token.end());
+    }
+    trace.uses.emplace_back(all.begin(), all.end());
+  }
+  return trace;
+}
+
+RoutingTrace read_trace(const std::string& path) {
+  std::ifstream file(path);
+  require(file.good(), "{} cannot be read", path);
+  try {
+    const nlohmann::json json = nlohmann::json::parse(file);
+    RoutingTrace trace{.layers = json.at("layers"), .experts = json.at("experts")};
+    json.at("uses").get_to(trace.uses);
+    require(trace.layers >= 1 && std::ssize(trace.uses) % trace.layers == 0,
+            "{}: {} uses are not whole steps of {} layers", path, trace.uses.size(), trace.layers);
+    for (const std::vector<int>& uses : trace.uses) {
+      require(std::ranges::all_of(uses, [&](int e) { return e >= 0 && e < trace.experts; }),
+              "{}: an expert is not below {}", path, trace.experts);
+    }
+    return trace;
+  } catch (const nlohmann::json::exception& e) {
+    fail("{} is not a routing trace: {}", path, e.what());
+  }
+}
+
+}  // namespace octavo::switch_routing

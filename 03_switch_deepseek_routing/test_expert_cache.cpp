@@ -1,0 +1,123 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "03_switch_deepseek_routing/expert_cache.h"
+#include "common/base/error.h"
+
+namespace octavo::switch_routing {
+namespace {
+
+// One layer, one expert a step.
+RoutingTrace single(const std::vector<int>& experts) {
+  RoutingTrace trace{.layers = 1, .experts = 8};
+  for (int e : experts) trace.uses.push_back({e});
+  return trace;
+}
+
+std::int64_t hits(const RoutingTrace& trace, CachePolicy policy, std::int64_t slots) {
+  return replay(trace, {.policy = policy, .slots = slots}).hits;
+}
+
+TEST(ExpertCache, PoliciesByHand) {
+  const RoutingTrace trace = single({0, 1, 0, 2, 1, 0, 2, 0});
+  EXPECT_EQ(hits(trace, CachePolicy::kLru, 2), 2);  // 0 at step 2 and 0 at the end
+  EXPECT_EQ(hits(trace, CachePolicy::kLfu, 2), 3);  // 0 never leaves
+  EXPECT_EQ(hits(trace, CachePolicy::kOracle, 2), 4);
+  for (auto policy : {CachePolicy::kLru, CachePolicy::kLfu, CachePolicy::kOracle}) {
+    EXPECT_EQ(hits(trace, policy, 3), 5);  // all but the first uses
+  }
+}
+
+// The most hits that any choice of evictions gives, by trying all of them.
+std::int64_t best_hits(const std::vector<int>& experts, std::size_t slots) {
+  std::function<std::int64_t(std::size_t, std::vector<int>)> from = [&](std::size_t i,
+                                                                        std::vector<int> here) {
+    if (i == experts.size()) return std::int64_t{0};
+    if (std::ranges::find(here, experts[i]) != here.end()) return 1 + from(i + 1, here);
+    if (here.size() < slots) {
+      here.push_back(experts[i]);
+      return from(i + 1, here);
+    }
+    std::int64_t best = 0;
+    for (int& slot : here) {
+      const int before = slot;
+      slot = experts[i];
+      best = std::max(best, from(i + 1, here));
+      slot = before;
+    }
+    return best;
+  };
+  return from(0, {});
+}
+
+TEST(ExpertCache, TheOracleIsTheBestThereIs) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const RoutingTrace trace = synthetic_trace(
+        {.steps = 14, .layers = 1, .experts = 5, .top_k = 1, .skew = 0.5, .seed = seed});
+    std::vector<int> experts;
+    for (const auto& uses : trace.uses) experts.push_back(uses[0]);
+    for (std::int64_t slots : {2, 3}) {
+      EXPECT_EQ(hits(trace, CachePolicy::kOracle, slots),
+                best_hits(experts, static_cast<std::size_t>(slots)));
+    }
+  }
+}
+
+TEST(ExpertCache, MoreSlotsAndMoreSkewGiveMoreHits) {
+  const TraceShape shape{.steps = 400, .layers = 4, .experts = 16, .top_k = 2};
+  TraceShape skewed = shape;
+  skewed.skew = 1.2;
+  const RoutingTrace even = synthetic_trace(shape), uneven = synthetic_trace(skewed);
+  std::int64_t before = 0;
+  for (std::int64_t slots : {2, 4, 8, 16}) {
+    const std::int64_t lru = hits(uneven, CachePolicy::kLru, slots);
+    EXPECT_GT(lru, before);
+    EXPECT_GE(hits(uneven, CachePolicy::kOracle, slots), lru);
+    if (slots < 16) {
+      EXPECT_GT(lru, hits(even, CachePolicy::kLru, slots));
+    }
+    before = lru;
+  }
+  EXPECT_EQ(before, 400 * 4 * 2 - 4 * 16);  // all fit: only first uses miss
+}
+
+// A step that uses more experts than there are slots keeps what it can and counts the rest.
+TEST(ExpertCache, AStepMayNeedMoreThanFits) {
+  RoutingTrace trace{.layers = 1, .experts = 4, .uses = {{0, 1, 2}, {0, 1, 2}}};
+  const CacheCounts counts = replay(trace, {.slots = 2});
+  EXPECT_EQ(counts.uses, 6);
+  EXPECT_EQ(counts.hits, 2);
+  EXPECT_EQ(counts.layer_misses, (std::vector<int>{3, 1}));
+}
+
+// Layer 1 always follows layer 0's choice: after it was seen once, it is there before it is asked
+// for, though the single slot held another.
+TEST(ExpertCache, WhatFollowsIsFetchedAhead) {
+  RoutingTrace trace{.layers = 2, .experts = 8};
+  for (int i = 0; i < 20; ++i) {
+    trace.uses.push_back({i % 2});
+    trace.uses.push_back({4 + i % 2});
+  }
+  const CacheCounts without = replay(trace, {.slots = 1}),
+                    with = replay(trace, {.slots = 1, .prefetch = 1});
+  EXPECT_EQ(without.hits, 0);
+  EXPECT_EQ(with.hits, 18);
+  EXPECT_EQ(with.prefetch_used, 18);
+  EXPECT_EQ(with.prefetched, 18);
+  const OffloadMachine machine{.link = 1, .memory = 10};
+  EXPECT_DOUBLE_EQ(step_seconds(trace, without, 10, 50, machine), 2 * (1 + 10) + 5);
+  // The fetch ahead hides behind the first layer's second of arithmetic, but for 9 of its 10.
+  EXPECT_DOUBLE_EQ(step_seconds(trace, with, 10, 50, machine),
+                   (2 * 22 + 18 * ((10 + 10) + 1)) / 20.0 + 5);
+}
+
+TEST(ExpertCache, WhatIsNoTraceIsRefused) {
+  EXPECT_THROW(read_trace("no such file"), Error);
+  EXPECT_THROW(synthetic_trace({.steps = 1, .layers = 1, .experts = 2, .top_k = 3}), Error);
+  EXPECT_THROW(replay(single({0}), {.slots = 0}), Error);
+}
+
+}  // namespace
+}  // namespace octavo::switch_routing

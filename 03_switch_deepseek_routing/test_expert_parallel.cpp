@@ -1,0 +1,109 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cmath>
+
+#include "02_sparse_moe/moe.h"
+#include "03_switch_deepseek_routing/test_expert_parallel.h"
+#include "common/base/error.h"
+#include "common/base/threads.h"
+
+namespace octavo::switch_routing {
+namespace {
+
+// Chapter 02's layer over the same experts.
+class Experts : public ExpertWeights {
+ public:
+  explicit Experts(const SpreadLayer& layer) : run_(layer.run()) {}
+  std::int64_t experts() const override { return SpreadLayer::E; }
+  std::int64_t workspace(std::int64_t) const override { return 0; }
+  void forward(Exec&, std::int64_t e, View<const float, 2> x, View<float, 2> y) const override {
+    run_(e, x, y);
+  }
+
+ private:
+  RunExpert run_;
+};
+
+std::vector<float> whole(const SpreadLayer& layer) {
+  ThreadPool threads(1);
+  Exec exec(cpu_device(), DType::kF32, threads, 0);
+  std::vector<float> y(layer.x.size());
+  moe_reference(exec, layer.plan, Experts(layer), {layer.x.data(), {layer.T, SpreadLayer::D}},
+                {y.data(), {layer.T, SpreadLayer::D}});
+  return y;
+}
+
+struct Spread {
+  std::vector<float> y;
+  std::int64_t bytes = 0;
+};
+
+Spread spread(const SpreadLayer& layer, const std::vector<std::int64_t>& cut) {
+  std::vector<std::vector<float>> parts(cut.size() - 1);
+  std::atomic<std::int64_t> bytes = 0;
+  run_ranks(static_cast<int>(cut.size()) - 1, [&](Communicator& ranks) {
+    parts[static_cast<std::size_t>(ranks.rank())] = layer.rank_output(ranks, cut);
+    bytes += ranks.bytes_sent();
+  });
+  Spread all{.y = {}, .bytes = bytes};
+  for (const std::vector<float>& part : parts) all.y.insert(all.y.end(), part.begin(), part.end());
+  return all;
+}
+
+// Cuts: even, uneven, a rank without tokens first, in the middle and last.
+TEST(ExpertParallel, AnyNumberOfRanksGivesTheSameBits) {
+  const SpreadLayer layer(13);
+  const std::vector<float> want = whole(layer);
+  for (const std::vector<std::int64_t>& cut :
+       std::vector<std::vector<std::int64_t>>{{0, 13},
+                                              {0, 7, 13},
+                                              {0, 0, 13},
+                                              {0, 13, 13},
+                                              {0, 3, 6, 9, 13},
+                                              {0, 5, 5, 12, 13},
+                                              {0, 0, 0, 0, 13},
+                                              {0, 1, 2, 4, 5, 7, 9, 11, 13}}) {
+    EXPECT_EQ(spread(layer, cut).y, want) << cut.size() - 1 << " ranks";
+  }
+}
+
+TEST(ExpertParallel, NoTokensAnywhere) {
+  EXPECT_TRUE(spread(SpreadLayer(0), {0, 0, 0, 0, 0}).y.empty());
+}
+
+// Every token on every rank to an expert of the last one: all rows travel there.
+TEST(ExpertParallel, AllRowsMayGoToOneRank) {
+  SpreadLayer layer(9);
+  for (std::size_t s = 0; s < layer.plan.ids.size(); ++s) {
+    layer.plan.ids[s] = s % 3 == 0 ? 6 : s % 3 == 1 ? 7 : -1;
+  }
+  sort_slots(layer.plan);
+  EXPECT_EQ(spread(layer, {0, 3, 5, 7, 9}).y, whole(layer));
+}
+
+// Counts and rows of equation 16: exactly what crosses, and near the formula for even routing.
+TEST(ExpertParallel, BytesAreThoseOfTheFormula) {
+  constexpr std::int64_t R = 4, T = 400, D = SpreadLayer::D, E = SpreadLayer::E;
+  const SpreadLayer layer(T);
+  std::int64_t remote = 0;
+  for (std::int64_t t = 0; t < T; ++t) {
+    for (std::int64_t j = 0; j < SpreadLayer::k; ++j) {
+      const int id = layer.plan.id()(t, j);
+      remote += id >= 0 && id / (E / R) != t / (T / R) ? 1 : 0;
+    }
+  }
+  const std::int64_t bytes = spread(layer, {0, 100, 200, 300, 400}).bytes;
+  EXPECT_EQ(bytes, 2 * remote * D * 4 + R * (R - 1) * (E / R) * 4);
+  const double formula = all_to_all_bytes(T, SpreadLayer::k, D, R, 4, 4);
+  EXPECT_LT(std::abs(static_cast<double>(bytes) / formula - 1), 0.05);
+  EXPECT_EQ(spread(layer, {0, T}).bytes, 0);
+}
+
+TEST(ExpertParallel, RanksDivideTheExperts) {
+  const SpreadLayer layer(6);
+  EXPECT_THROW(spread(layer, {0, 2, 4, 6}), Error);
+}
+
+}  // namespace
+}  // namespace octavo::switch_routing
