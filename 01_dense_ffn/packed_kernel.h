@@ -5,7 +5,7 @@
 // The sum of an output is the same chain of fused multiply-adds, k ascending from 0, in every
 // instantiation: what differs between R and P is how many chains run beside each other.
 
-#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
@@ -14,33 +14,24 @@
 
 namespace octavo::dense_ffn {
 
-// Terms of a sum that are added up before they go to y: a block of x and a panel of weights of this
-// length stay in the first-level cache.
+// Terms of a sum that are added up before they go to the others: a panel of weights of this length,
+// 16 KiB of fp32, and a tile's rows of x stay in the first-level cache.
 inline constexpr std::int64_t kBlockK = 256;
 
-// Where a kernel's sums go: the first block of k writes them, the others add to them.
-struct Target {
-  float* y = nullptr;        // of the first row and panel
-  std::int64_t stride = 0;   // elements between rows
-  std::int64_t columns = 0;  // from there to the end of the row; a panel may reach beyond it
+// Where a kernel's sums lie, [P][rows][2 S::kLanes]: the first block of k writes them, the others
+// add to them.
+struct Sums {
+  float* at = nullptr;     // of the first row and panel
+  std::int64_t panel = 0;  // elements between panels
   bool first = true;
 };
 
-template <class S>
-void put_whole(const typename S::Pair& sum, float* y, bool first) {
-  S::store(y, first ? sum.low : S::add(S::load(y), sum.low));
-  y += S::kLanes;
-  S::store(y, first ? sum.high : S::add(S::load(y), sum.high));
-}
-
-// A panel of which only the first `columns` outputs exist.
-template <class S>
-[[gnu::noinline]] void put_part(const typename S::Pair& sum, float* y, bool first,
-                                std::int64_t columns) {
-  float sums[2 * S::kLanes];
-  put_whole<S>(sum, sums, true);
-  for (std::int64_t i = 0; i < columns; ++i) y[i] = first ? sums[i] : y[i] + sums[i];
-}
+// Memory to ask for while a kernel runs: a piece of each panel, `step` bytes with each k.
+struct Ahead {
+  const char* at = nullptr;
+  std::int64_t panel = 0;  // bytes between the pieces
+  std::int64_t step = 0;
+};
 
 // f(0), ..., f(N - 1), written out: the indices are constants, so that arrays of sums are
 // registers.
@@ -50,16 +41,35 @@ inline void unrolled(F f) {
   (std::make_integer_sequence<int, N>{});
 }
 
-// x: rows kBlockK apart; w: P panels [length][2 S::kLanes], `panel` elements apart. kAhead: how
-// many elements behind the one in use the memory is asked for; 0: it is in a cache already.
-// Everything in it is inlined: else the sums would live in memory.
-template <class S, int R, int P, int kAhead, class W>
-[[gnu::noinline]] void multiply_panels(const float* x, const W* w, std::int64_t panel,
-                                       std::int64_t length, Target to) {
+template <class S>
+void put_pair(const typename S::Pair& sum, float* to, bool first) {
+  S::store(to, first ? sum.low : S::add(S::load(to), sum.low));
+  to += S::kLanes;
+  S::store(to, first ? sum.high : S::add(S::load(to), sum.high));
+}
+
+// What a kernel works on. x: rows `row` elements apart; w: P panels [length][2 S::kLanes], `panel`
+// elements apart.
+template <class W>
+struct Tile {
+  const float* x = nullptr;
+  std::int64_t row = 0;
+  const W* w = nullptr;
+  std::int64_t panel = 0;
+  std::int64_t length = 0;
+};
+
+// kAsks: whether it asks for memory ahead. Everything in it is inlined: else the sums would live in
+// memory.
+template <class S, int R, int P, bool kAsks, class W>
+[[gnu::noinline]] void multiply_panels(const Tile<W>& tile, const Sums& to, const Ahead& ahead) {
   constexpr std::int64_t kWidth = 2 * S::kLanes;
+  const float* const x = tile.x;
+  const std::int64_t row = tile.row, panel = tile.panel, length = tile.length;
+  const W* w = tile.w;
+  const char* asked = ahead.at;
   typename S::Pair sum[R][P];
   unrolled<R>([&](auto r) __attribute__((always_inline)) {
-    simd::prefetch(to.y + r * to.stride);  // in time for the end
     unrolled<P>([&](auto p) __attribute__((always_inline)) {
       sum[r][p] = {S::broadcast(0), S::broadcast(0)};
     });
@@ -68,34 +78,38 @@ template <class S, int R, int P, int kAhead, class W>
     typename S::Pair weights[P];
     unrolled<P>([&](auto p) __attribute__((always_inline)) {
       weights[p] = S::load_pair(w + p * panel);
-      if constexpr (kAhead != 0) simd::prefetch(w + p * panel + kAhead);
+      if constexpr (kAsks) simd::prefetch(asked + p * ahead.panel);
     });
+    if constexpr (kAsks) asked += ahead.step;
     unrolled<R>([&](auto r) __attribute__((always_inline)) {
-      const typename S::Vec b = S::broadcast(x[r * kBlockK + k]);
+      const typename S::Vec b = S::broadcast(x[r * row + k]);
       unrolled<P>([&](auto p) __attribute__((always_inline)) {
         sum[r][p].low = S::fma(b, weights[p].low, sum[r][p].low);
         sum[r][p].high = S::fma(b, weights[p].high, sum[r][p].high);
       });
     });
   }
-  if (to.columns >= P * kWidth) {
-    unrolled<R>([&](auto r) __attribute__((always_inline)) {
-      unrolled<P>([&](auto p) __attribute__((always_inline)) {
-        put_whole<S>(sum[r][p], to.y + r * to.stride + p * kWidth, to.first);
-      });
+  unrolled<R>([&](auto r) __attribute__((always_inline)) {
+    unrolled<P>([&](auto p) __attribute__((always_inline)) {
+      put_pair<S>(sum[r][p], to.at + p * to.panel + r * kWidth, to.first);
     });
-  } else {
-    typename S::Pair spilled[R][P];  // a copy, so that `sum` itself need not have an address
-    unrolled<R>([&](auto r) __attribute__((always_inline)) {
-      unrolled<P>([&](auto p) __attribute__((always_inline)) { spilled[r][p] = sum[r][p]; });
-    });
-    for (int r = 0; r < R; ++r) {
-      for (int p = 0; p < P; ++p) {
-        put_part<S>(spilled[r][p], to.y + r * to.stride + p * kWidth, to.first,
-                    std::min(kWidth, to.columns - p * kWidth));
-      }
-    }
-  }
+  });
 }
+
+// The most rows that P panels side by side leave registers for.
+template <class S, int P>
+inline constexpr int kMostRows = P == 1   ? S::kRows
+                                 : P == 2 ? S::kRows / 2
+                                          : 1;
+
+template <class W>
+using PanelKernel = void (*)(const Tile<W>&, const Sums&, const Ahead&);
+
+// Entry R - 1 is the kernel of R rows.
+template <class S, int P, bool kAsks, class W>
+inline constexpr auto kPanelKernels = []<int... I>(std::integer_sequence<int, I...>) {
+  return std::array<PanelKernel<W>, sizeof...(I)>{&multiply_panels<S, I + 1, P, kAsks, W>...};
+}
+(std::make_integer_sequence<int, kMostRows<S, P>>{});
 
 }  // namespace octavo::dense_ffn

@@ -46,8 +46,9 @@ struct PackedShape {
 
 // Every row count up to the largest tile and the steps behind it; tails of panels, strips, blocks.
 std::vector<PackedShape> packed_shapes() {
-  std::vector<PackedShape> shapes = {{1, 1, 1},     {1, 300, 257},  {17, 129, 256}, {40, 63, 513},
-                                     {192, 17, 40}, {193, 20, 300}, {13, 140, 255}, {2, 128, 1024}};
+  std::vector<PackedShape> shapes = {{1, 1, 1},       {1, 300, 257},  {17, 129, 256},
+                                     {40, 63, 513},   {120, 17, 40},  {247, 20, 300},
+                                     {128, 400, 513}, {13, 140, 255}, {2, 128, 1024}};
   for (std::int64_t T = 2; T <= 16; ++T) shapes.push_back({T, 128 + 9 * T, 200 + 20 * T});
   return shapes;
 }
@@ -128,7 +129,7 @@ TEST(PackedMatrix, RefusesWhatItCannotHold) {
 TEST(ForEachTile, CoversRowsAndStripsOnce) {
   for (int size : {1, 2, 5}) {
     ThreadPool threads(size);
-    for (std::int64_t T : {0, 1, 16, 17, 192, 193, 500}) {
+    for (std::int64_t T : {0, 1, 16, 17, 120, 121, 500}) {
       for (std::int64_t strips : {1, 7, 90}) {
         std::vector<std::atomic<int>> seen(static_cast<std::size_t>(T * strips));
         for_each_tile(threads, T, strips, [&](Range rows, Range some) {

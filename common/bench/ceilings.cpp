@@ -125,13 +125,14 @@ double thread_seconds() {
 }
 
 CeilingProbe::CeilingProbe(ThreadPool& pool, std::int64_t bytes)
-    : pool_(pool), buffer_(static_cast<std::size_t>(bytes / 4), 1.0f) {
+    : pool_(pool), buffer_(cpu_device(), bytes / 4) {
+  std::fill_n(buffer_.data(), buffer_.size(), 1.0f);
   best_.threads = pool.size();
 }
 
 double CeilingProbe::read_once() {
   const std::int64_t parts = kChunks * pool_.size();
-  const std::int64_t n = static_cast<std::int64_t>(buffer_.size()) / parts;
+  const std::int64_t n = buffer_.size() / parts;
   std::vector<float> sums(static_cast<std::size_t>(parts));
   const double seconds = seconds_of([&] {
     pool_.parallel_for(parts, [&](std::int64_t i) {
@@ -143,14 +144,14 @@ double CeilingProbe::read_once() {
 }
 
 double CeilingProbe::read_core_once() {
-  const auto n = static_cast<std::int64_t>(buffer_.size());
+  const auto n = buffer_.size();
   const double seconds = thread_seconds_of([&] { g_sink = sum_of(buffer_.data(), n); });
   return static_cast<double>(n) * sizeof(float) / seconds;
 }
 
 double CeilingProbe::copy_once() {
   const std::int64_t parts = kChunks * pool_.size();
-  const std::int64_t n = static_cast<std::int64_t>(buffer_.size()) / (2 * parts);
+  const std::int64_t n = buffer_.size() / (2 * parts);
   const double seconds = seconds_of([&] {
     pool_.parallel_for(parts, [&](std::int64_t i) {
       std::memcpy(buffer_.data() + (2 * i + 1) * n, buffer_.data() + 2 * i * n,

@@ -5,10 +5,10 @@
 // than the clock on the wall.
 
 #include <cstdint>
-#include <vector>
 
 #include "common/base/threads.h"
 #include "common/base/work.h"
+#include "common/device/buffer.h"
 
 namespace octavo::bench {
 
@@ -34,7 +34,7 @@ class CeilingProbe {
   static constexpr std::int64_t kBytes = std::int64_t{1}
                                          << 30;  // beyond any cache, reported or not
 
-  // Allocates `bytes` and touches them with the pool's threads. Borrows the pool.
+  // Allocates `bytes`, on huge pages where there are some, as weights are. Borrows the pool.
   explicit CeilingProbe(ThreadPool& pool, std::int64_t bytes = kBytes);
 
   // Measures each ceiling once, in a few tenths of a second.
@@ -49,7 +49,7 @@ class CeilingProbe {
   double copy_once();
 
   ThreadPool& pool_;
-  std::vector<float> buffer_;
+  DeviceBuffer<float> buffer_;
   Ceilings best_;
 };
 

@@ -1,5 +1,7 @@
 #include "common/device/buffer.h"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -11,6 +13,10 @@ namespace {
 constexpr std::size_t kAlignment =
     256;  // what cudaMalloc gives, so that a kernel's assumptions hold everywhere
 
+// Memory of at least this size lies on huge pages, where the system has them to give: weights are
+// read from end to end, and with pages of 4 KiB every 64th cache line waits for a page table too.
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
 }  // namespace
 
 namespace detail {
@@ -19,9 +25,11 @@ void* allocate_bytes(const Device& device, std::size_t bytes) {
   if (device.backend == Backend::kCuda) return cuda::allocate(device.index, bytes);
   void* memory = nullptr;
   // The size is not rounded up: a sanitizer then sees an access one element past the end.
-  if (posix_memalign(&memory, kAlignment, bytes) != 0) {
+  const bool huge = bytes >= kHugePage;
+  if (posix_memalign(&memory, huge ? kHugePage : kAlignment, bytes) != 0) {
     fail("{} bytes of host memory are not to be had", bytes);
   }
+  if (huge) madvise(memory, bytes, MADV_HUGEPAGE);  // a wish; that it is not granted is no error
   return memory;
 }
 
