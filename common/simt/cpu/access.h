@@ -38,8 +38,9 @@ SIMT_UNSEEN inline void note_access([[maybe_unused]] AccessKind kind,
 // Fails unless p is a multiple of `align`, as the hardware would.
 inline void require_aligned(const void* p, unsigned align, const char* name, cpu::CallSite site) {
   if (reinterpret_cast<std::uintptr_t>(p) % align == 0) return;
-  cpu::fail(fmt::format("{}: the address ends in 0x{:02x}, must be a multiple of {} bytes", name,
-                        reinterpret_cast<std::uintptr_t>(p) & 0xff, align),
+  cpu::fail({name, ": the address ends in ",
+             cpu::Piece::hex(reinterpret_cast<std::uintptr_t>(p) & 0xff, 2),
+             ", must be a multiple of ", static_cast<int>(align), " bytes"},
             site);
 }
 

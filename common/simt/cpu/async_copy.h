@@ -28,9 +28,9 @@ SIMT_SELF_REPORTING inline void cp_async16(void* to, const void* from, int bytes
   require_aligned(to, 16, "cp_async16: destination", site);
   require_aligned(from, 16, "cp_async16: source", site);
   if (!cpu::in_shared_memory(to))
-    cpu::fail("cp_async16: the destination is not in shared memory", site);
+    cpu::fail({"cp_async16: the destination is not in shared memory"}, site);
   if (bytes < 0 || bytes > 16) {
-    cpu::fail(fmt::format("cp_async16: {} bytes, must be from 0 to 16", bytes), site);
+    cpu::fail({"cp_async16: ", bytes, " bytes, must be from 0 to 16"}, site);
   }
   if (bytes > 0) note_access(AccessKind::kCopyFrom, from, bytes, site);
   note_access(AccessKind::kCopyTo, to, 16, site);

@@ -124,7 +124,7 @@ SIMT_SELF_REPORTING void ldmatrix(std::uint32_t (&r)[Count], const void* row, co
   if (static_cast<int>(lane_index()) < 8 * Count) {
     require_aligned(row, 16, name, site);
     if (!cpu::in_shared_memory(row)) {
-      cpu::fail(fmt::format("{}: the row's address is not in shared memory", name), site);
+      cpu::fail({name, ": the row's address is not in shared memory"}, site);
     }
     note_access(AccessKind::kLdmatrix, row, 16, site);
     const auto* p =

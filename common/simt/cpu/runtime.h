@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <type_traits>
 
 #include "common/simt/executor.h"
@@ -94,7 +95,25 @@ bool async_at_once();                  // the schedule decides: as early or as l
 
 // ---- the rest
 void maybe_preempt();  // atomics call it: another thread may run now, as if this one were slow
-[[noreturn]] void fail(const std::string& message, CallSite site);
+
+// A piece of a message: text, a number, or a number in hexadecimal with leading zeros.
+struct Piece {
+  Piece(const char* t) : text(t) {}
+  Piece(long n) : number(n) {}
+  Piece(int n) : number(n) {}
+  static Piece hex(unsigned long n, int digits) {
+    Piece p(static_cast<long>(n));
+    p.digits = digits;
+    return p;
+  }
+
+  const char* text = nullptr;  // null: the number
+  long number = 0;
+  int digits = 0;  // 0: decimal
+};
+// What an operation of a kernel has to complain about. The message is put together in the runtime:
+// formatting in a kernel's own code would be watched by the sanitizers like the kernel.
+[[noreturn]] void fail(std::initializer_list<Piece> message, CallSite site);
 
 struct LaunchRequest {
   Index3 grid, block;

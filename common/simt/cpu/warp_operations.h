@@ -2,8 +2,6 @@
 // Shuffles, votes, reductions, match, __syncwarp. The last lane to arrive computes for all:
 // `combine` gets every lane's operands and writes every lane's result.
 
-#include <string>
-
 #include "common/simt/backend.h"
 #include "common/simt/cpu/keywords.h"
 #include "common/simt/cpu/runtime.h"
@@ -34,9 +32,8 @@ SIMT_UNSEEN void combine_shuffle(cpu::Lanes& lanes) {
     const int source = shuffle_source<K>(lane, op.a, op.b);
     if (!(lanes.mask >> source & 1)) {
       cpu::fail(
-          fmt::format("{}: lane {} reads lane {}, which is not among the lanes 0x{:08x} that do "
-                      "this operation",
-                      op.name, lane, source, lanes.mask),
+          {op.name, ": lane ", lane, " reads lane ", source, ", which is not among the lanes ",
+           cpu::Piece::hex(lanes.mask, 8), " that do this operation"},
           op.site);
     }
     __builtin_memcpy(op.out, lanes.op[source]->in, sizeof(T));
@@ -48,7 +45,7 @@ T shuffle(std::uint32_t mask, T value, int operand, int width, const char* name,
           cpu::CallSite site) {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= 8, "shuffles move at most 8 bytes");
   if (width < 1 || width > 32 || (width & (width - 1)) != 0) {
-    cpu::fail(fmt::format("{}: width is {}, must be 1, 2, 4, 8, 16 or 32", name, width), site);
+    cpu::fail({name, ": width is ", width, ", must be 1, 2, 4, 8, 16 or 32"}, site);
   }
   operand &= 31;  // as PTX: bval = b[4:0]
   T result;

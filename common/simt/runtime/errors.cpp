@@ -82,4 +82,18 @@ void fail(const std::string& message, CallSite site) {
   throw Unwind{};
 }
 
+void fail(std::initializer_list<Piece> message, CallSite site) {
+  std::string text;
+  for (const Piece& p : message) {
+    if (p.text != nullptr) {
+      text += p.text;
+    } else if (p.digits > 0) {
+      text += fmt::format("0x{:0{}x}", static_cast<unsigned long>(p.number), p.digits);
+    } else {
+      text += std::to_string(p.number);
+    }
+  }
+  fail(text, site);
+}
+
 }  // namespace octavo::simt::cpu

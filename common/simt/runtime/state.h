@@ -163,7 +163,8 @@ void reset_shared_memory(Worker* w);
 
 // errors.cpp
 void record_error(const std::string& message,
-                  CallSite site);      // with where, who, and what the others do
+                  CallSite site);  // with where, who, and what the others do
+[[noreturn]] void fail(const std::string& message, CallSite site);
 std::string text_of(CallSite site);    // "file.cu:12"
 std::string text_of(const Index3& i);  // "(1,0,0)"
 
