@@ -87,7 +87,7 @@ nlohmann::json context(const Ceilings& c) {
           {"compiler", __VERSION__},
           {"march", OCTAVO_BUILT_FOR},
           {"git_sha", git_sha()},
-          {"kernel", or_unknown(output_of("uname -sr 2>/dev/null"))},
+          {"system", or_unknown(output_of("uname -s 2>/dev/null"))},
           {"gpus", gpus},
           {"ceilings",
            {{"read_core_GB/s", c.read_core / 1e9},
