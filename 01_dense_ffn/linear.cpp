@@ -1,117 +1,21 @@
 #include "01_dense_ffn/linear.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "01_dense_ffn/cast.h"
+#include "01_dense_ffn/version_layer.h"
 #include "common/base/error.h"
 
 namespace octavo {
 namespace {
 
-// A version for few rows and one for many are chosen once, at load: a choice that followed every
-// batch could change a row's bits with its neighbours'.
-constexpr std::int64_t kFewRows = 16, kManyRows = 1 << 16;
+using dense_ffn::PlacedWeight;
+using dense_ffn::Versions;
 
 void require_matrix(const TensorView& weight) {
   require(weight.rank() == 2 && weight.size() > 0, "a weight is {}, must be [N, K] and not empty",
           weight.describe());
 }
-
-// A weight in the compute type on a device; borrows host memory that is already right.
-class PlacedWeight {
- public:
-  PlacedWeight() = default;
-  PlacedWeight(const TensorView& host, const Device& device, DType compute) : view_(host) {
-    if (host.rank() == 0) return;
-    if (host.dtype() != compute) own(converted(host, compute));
-    if (is_host(device.backend)) return;
-    Stream stream(device);
-    Tensor there(device, view_, stream);
-    stream.synchronize();
-    own(std::move(there));
-  }
-  const TensorView& view() const { return view_; }
-
- private:
-  void own(Tensor tensor) {
-    tensor_ = std::move(tensor);
-    view_ = tensor_.view();
-  }
-  Tensor tensor_;
-  TensorView view_;
-};
-
-// A version bound to weights.
-template <class Args>
-struct Bound {
-  const Version<Args>* version = nullptr;
-  Prepared prepared;
-
-  Bound(const Version<Args>& v, const WeightSet& weights, const Device& device) : version(&v) {
-    if (v.prepare != nullptr) prepared = v.prepare(weights, device);
-  }
-  std::int64_t workspace(const Args& args, const Device& device) const {
-    return version->workspace != nullptr ? version->workspace(args, device) : 0;
-  }
-};
-
-// What VersionLinear and VersionFfn share: the choice by rows, and the rounding of activations.
-template <class Args>
-class Versions {
- public:
-  // `shape(T)` gives Args that carry extents only.
-  template <class Shape>
-  Versions(std::shared_ptr<const Registry> registry, std::string_view topic, const Device& device,
-           DType compute, const WeightSet& weights, Shape shape)
-      : registry_(std::move(registry)), device_(device), compute_(compute) {
-    const Version<Args>& few = registry_->pick<Args>(topic, shape(kFewRows), device, compute);
-    const Version<Args>& many = registry_->pick<Args>(topic, shape(kManyRows), device, compute);
-    bound_.emplace_back(few, weights, device);
-    if (&many != &few) bound_.emplace_back(many, weights, device);
-  }
-
-  // Whether activations [T, width] are rounded before the version gets them.
-  bool casts() const { return device_.backend != Backend::kCpu && compute_ != DType::kF32; }
-
-  // For up to T rows of x, each `width` wide. Fewer rows may need more: a version that has few may
-  // split its sums among more blocks.
-  template <class Shape>
-  std::int64_t workspace(std::int64_t T, std::int64_t width, Shape shape) const {
-    std::int64_t most = bound(T).workspace(shape(T), device_);
-    for (std::int64_t t = 1; t <= std::min(T, kFewRows); ++t) {
-      most = std::max(most, bound(t).workspace(shape(t), device_));
-    }
-    return most + (casts() ? Workspace::bytes_for<bf16>(T * width) : 0);
-  }
-
-  void run(Exec& exec, View<const float, 2> x, Args args) const {
-    const Workspace::Scope scope(exec.workspace);
-    args.x = casts() ? cast(exec, x) : TensorView(x);
-    const Bound<Args>& b = bound(args.rows());
-    b.version->run(exec, args, b.prepared);
-  }
-
- private:
-  const Bound<Args>& bound(std::int64_t rows) const {
-    return rows <= kFewRows ? bound_.front() : bound_.back();
-  }
-
-  TensorView cast(Exec& exec, View<const float, 2> x) const {
-    const CastArgs args = {{x.data(), {x.size()}},
-                           {exec.workspace.take<std::byte>(x.size() * bytes_of(compute_)).data(),
-                            compute_,
-                            {x.size()}}};
-    registry_->pick<CastArgs>("cast", args, device_, compute_).run(exec, args, Prepared());
-    return {args.y.data(), compute_, {x.extent(0), x.extent(1)}};
-  }
-
-  std::shared_ptr<const Registry> registry_;
-  Device device_;
-  DType compute_;
-  std::vector<Bound<Args>> bound_;
-};
 
 class VersionLinear : public Linear {
  public:
@@ -233,23 +137,21 @@ std::unique_ptr<FeedForward> ReferenceLinearFactory::make_ffn(const FfnWeights& 
   return std::make_unique<ReferenceFfn>(weights);
 }
 
-VersionLinearFactory::VersionLinearFactory(std::shared_ptr<const Registry> registry,
-                                           const Device& device, std::optional<DType> compute)
-    : registry_(std::move(registry)), device_(device), compute_(compute) {}
-
-DType VersionLinearFactory::compute_for(const TensorView& weight) const {
-  if (compute_) return *compute_;
+DType VersionChoice::compute_for(const TensorView& weight) const {
+  if (compute) return *compute;
   return weight.dtype() == DType::kBF16 ? DType::kBF16 : DType::kF32;
 }
 
 std::unique_ptr<Linear> VersionLinearFactory::make(const TensorView& weight) const {
   require_matrix(weight);
-  return std::make_unique<VersionLinear>(registry_, device_, compute_for(weight), weight);
+  return std::make_unique<VersionLinear>(choice_.registry, choice_.device,
+                                         choice_.compute_for(weight), weight);
 }
 
 std::unique_ptr<FeedForward> VersionLinearFactory::make_ffn(const FfnWeights& weights) const {
   check_shapes(weights);
-  return std::make_unique<VersionFfn>(registry_, device_, compute_for(weights.up), weights);
+  return std::make_unique<VersionFfn>(choice_.registry, choice_.device,
+                                      choice_.compute_for(weights.up), weights);
 }
 
 }  // namespace octavo

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "01_dense_ffn/ffn.h"
 #include "01_dense_ffn/matmul.h"
@@ -40,6 +41,16 @@ class FeedForward {
   virtual void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const = 0;
 };
 
+// Where a factory takes versions from.
+struct VersionChoice {
+  std::shared_ptr<const Registry> registry;
+  Device device;
+  // The type weights are kept in. Empty: each weight's own, where the versions take it, else fp32.
+  std::optional<DType> compute = {};
+
+  DType compute_for(const TensorView& weight) const;
+};
+
 // Turns the weights of a checkpoint into layers; called once for each at load. Weights are in host
 // memory and must outlive what is made of them.
 class LinearFactory {
@@ -49,6 +60,8 @@ class LinearFactory {
   virtual std::unique_ptr<Linear> make(const TensorView& weight) const = 0;
   // Throws Error when the matrices do not fit each other.
   virtual std::unique_ptr<FeedForward> make_ffn(const FfnWeights& weights) const = 0;
+  // For layers that later chapters make of versions; null: by the references, or another way.
+  virtual const VersionChoice* versions() const { return nullptr; }
 };
 
 // The references: weights stay where they are, in their own type.
@@ -62,19 +75,16 @@ class ReferenceLinearFactory : public LinearFactory {
 // two versions; the cpu has one for all.
 class VersionLinearFactory : public LinearFactory {
  public:
-  // compute: the type weights are kept in. Empty: each weight's own, where the versions take it,
-  // else fp32.
+  explicit VersionLinearFactory(VersionChoice choice) : choice_(std::move(choice)) {}
   VersionLinearFactory(std::shared_ptr<const Registry> registry, const Device& device,
-                       std::optional<DType> compute = {});
+                       std::optional<DType> compute = {})
+      : choice_{std::move(registry), device, compute} {}
   std::unique_ptr<Linear> make(const TensorView& weight) const override;
   std::unique_ptr<FeedForward> make_ffn(const FfnWeights& weights) const override;
+  const VersionChoice* versions() const override { return &choice_; }
 
  private:
-  DType compute_for(const TensorView& weight) const;
-
-  std::shared_ptr<const Registry> registry_;
-  Device device_;
-  std::optional<DType> compute_;
+  VersionChoice choice_;
 };
 
 }  // namespace octavo

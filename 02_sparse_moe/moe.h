@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "01_dense_ffn/linear.h"
+#include "02_sparse_moe/experts.h"
 #include "02_sparse_moe/routing.h"
 
 namespace octavo {
@@ -16,22 +17,43 @@ class ExpertWeights {
  public:
   virtual ~ExpertWeights() = default;
   virtual std::int64_t experts() const = 0;
-  // Bytes of exec.workspace that a forward of up to M rows takes.
-  virtual std::int64_t workspace(std::int64_t M) const = 0;
-  // Applies expert e to rows x [M, D], giving y [M, D]. Rows do not influence each other.
-  virtual void forward(Exec& exec, std::int64_t e, View<const float, 2> x,
-                       View<float, 2> y) const = 0;
+  // Bytes of exec.workspace that a forward of up to T rows with k experts each takes.
+  virtual std::int64_t workspace(std::int64_t T, std::int64_t top_k) const = 0;
+  // Equation 3: y_t = sum_j weights_tj Expert_{ids_tj}(x_t), j ascending; an id of -1 adds nothing.
+  // x, y [T, D]; ids and weights [T, k] on the Exec's device. Rows do not influence each other.
+  virtual void forward(Exec& exec, View<const float, 2> x, View<const int, 2> ids,
+                       View<const float, 2> weights, View<float, 2> y) const = 0;
+};
+
+// Expert after expert on the host, for experts that can only be run one at a time: gather an
+// expert's rows, run it, put each result at its slot, then sum.
+class LoopedExperts : public ExpertWeights {
+ public:
+  std::int64_t workspace(std::int64_t T, std::int64_t top_k) const override {
+    return expert_workspace(T * top_k);
+  }
+  void forward(Exec& exec, View<const float, 2> x, View<const int, 2> ids,
+               View<const float, 2> weights, View<float, 2> y) const override;
+
+ protected:
+  // Bytes of exec.workspace that one expert takes for up to M rows.
+  virtual std::int64_t expert_workspace(std::int64_t M) const = 0;
+  // Applies expert e to rows x [M, D], giving y [M, D].
+  virtual void forward_expert(Exec& exec, std::int64_t e, View<const float, 2> x,
+                              View<float, 2> y) const = 0;
 };
 
 // One FeedForward an expert.
-class SeparateExperts : public ExpertWeights {
+class SeparateExperts : public LoopedExperts {
  public:
   explicit SeparateExperts(std::vector<std::unique_ptr<FeedForward>> experts)
       : experts_(std::move(experts)) {}
   std::int64_t experts() const override { return static_cast<std::int64_t>(experts_.size()); }
-  std::int64_t workspace(std::int64_t M) const override;
-  void forward(Exec& exec, std::int64_t e, View<const float, 2> x,
-               View<float, 2> y) const override {
+
+ protected:
+  std::int64_t expert_workspace(std::int64_t M) const override;
+  void forward_expert(Exec& exec, std::int64_t e, View<const float, 2> x,
+                      View<float, 2> y) const override {
     experts_[static_cast<std::size_t>(e)]->forward(exec, x, y);
   }
 
@@ -39,8 +61,7 @@ class SeparateExperts : public ExpertWeights {
   std::vector<std::unique_ptr<FeedForward>> experts_;
 };
 
-// y_t = sum_j w_tj Expert_{id_tj}(x_t), equation 3 of the README; the sum runs in slot order, j
-// ascending.
+// Gate, router, experts: a FeedForward like the dense one.
 class MoeLayer : public FeedForward {
  public:
   // gate: [E, D]. Throws Error when gate, router and experts do not agree on E.
@@ -50,7 +71,7 @@ class MoeLayer : public FeedForward {
   std::int64_t workspace(std::int64_t T) const override;
   void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const override;
 
-  // Called with the plan of every forward, before the experts run; empty to stop.
+  // Called with the plan of every forward on a host device, before the experts run; empty to stop.
   void observe(std::function<void(const RoutingPlan&)> observer) {
     observer_ = std::move(observer);
   }
@@ -62,8 +83,13 @@ class MoeLayer : public FeedForward {
   std::function<void(const RoutingPlan&)> observer_;
 };
 
-// Equation 3 for a given plan. x, y [T, D].
-void moe_reference(Exec& exec, const RoutingPlan& plan, const ExpertWeights& experts,
-                   View<const float, 2> x, View<float, 2> y);
+// The parts of a layer from a checkpoint's weights: by the versions that the factory takes (its
+// registry must have this chapter's topics); where it takes none, or there is none for its device,
+// one FeedForward an expert and the router's reference. Weights are in host memory and must outlive
+// what is made of them.
+std::unique_ptr<ExpertWeights> make_experts(const LinearFactory& factory,
+                                            const std::vector<FfnWeights>& experts,
+                                            std::int64_t top_k);
+std::unique_ptr<Router> make_router(const LinearFactory& factory, SoftmaxRouting routing);
 
 }  // namespace octavo

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "02_sparse_moe/gating.h"
 #include "common/base/view.h"
 #include "common/device/exec.h"
 
@@ -52,19 +53,45 @@ class Router {
                       View<float, 2> weights) const;
 };
 
-// softmax over all experts, top k, weights renormalised to sum 1 if `normalize` (Mixtral: yes;
-// OLMoE, Qwen2-MoE: no). Equations 1 and 2 of the README.
+// What a softmax router computes; equations 1 and 2 of the README.
+struct SoftmaxRouting {
+  std::int64_t experts = 0;  // E
+  std::int64_t top_k = 0;    // k
+  SoftmaxOrder order = SoftmaxOrder::kSoftmaxTopK;
+  bool normalize = false;        // kSoftmaxTopK's weights divided by their sum
+  std::vector<float> bias = {};  // [E], added to the logits; empty: none
+};
+
+// The routers of published models. A checkpoint was trained with one; another of them gives a
+// model that still speaks, only worse.
+struct SoftmaxRecipe {
+  const char* models;
+  SoftmaxOrder order;
+  bool normalize, bias;
+};
+inline constexpr SoftmaxRecipe kSoftmaxRecipes[] = {
+    {"Mixtral, Qwen3-MoE", SoftmaxOrder::kSoftmaxTopK, true, false},
+    {"OLMoE, Qwen1.5-MoE, Qwen2-MoE", SoftmaxOrder::kSoftmaxTopK, false, false},
+    {"Granite-MoE, JetMoE", SoftmaxOrder::kTopKSoftmax, false, false},
+    {"gpt-oss", SoftmaxOrder::kTopKSoftmax, false, true},
+};
+
 class SoftmaxTopKRouter : public Router {
  public:
-  // Wants 1 <= top_k <= experts.
-  SoftmaxTopKRouter(std::int64_t experts, std::int64_t top_k, bool normalize);
-  std::int64_t experts() const override { return experts_; }
-  std::int64_t top_k() const override { return top_k_; }
+  // Wants 1 <= top_k <= experts, and no bias or one an expert.
+  explicit SoftmaxTopKRouter(SoftmaxRouting routing);
+  SoftmaxTopKRouter(std::int64_t experts, std::int64_t top_k, bool normalize)
+      : SoftmaxTopKRouter({.experts = experts, .top_k = top_k, .normalize = normalize}) {}
+  std::int64_t experts() const override { return routing_.experts; }
+  std::int64_t top_k() const override { return routing_.top_k; }
   RoutingPlan route(View<const float, 2> logits) const override;
 
+ protected:
+  // The arguments of topic "gating", the bias on the host.
+  GatingArgs args(View<const float, 2> logits, View<int, 2> ids, View<float, 2> weights) const;
+
  private:
-  std::int64_t experts_, top_k_;
-  bool normalize_;
+  SoftmaxRouting routing_;
 };
 
 // The k best of the scores in descending order; ties to the lower id, NaN below everything. The ids

@@ -17,36 +17,35 @@ TensorView matrix(const std::vector<float>& w, std::int64_t N, std::int64_t K) {
 }
 
 // Expert e multiplies its rows by e + 1 and remembers how many it saw.
-class ScalingExperts : public ExpertWeights {
+class ScalingExperts : public LoopedExperts {
  public:
   explicit ScalingExperts(std::int64_t experts) : rows(static_cast<std::size_t>(experts)) {}
   std::int64_t experts() const override { return static_cast<std::int64_t>(rows.size()); }
-  std::int64_t workspace(std::int64_t) const override { return 0; }
-  void forward(Exec&, std::int64_t e, View<const float, 2> x, View<float, 2> y) const override {
+  mutable std::vector<std::int64_t> rows;
+
+ protected:
+  std::int64_t expert_workspace(std::int64_t) const override { return 0; }
+  void forward_expert(Exec&, std::int64_t e, View<const float, 2> x,
+                      View<float, 2> y) const override {
     rows[static_cast<std::size_t>(e)] += x.extent(0);
     for (std::int64_t i = 0; i < x.size(); ++i)
       y.data()[i] = x.data()[i] * static_cast<float>(e + 1);
   }
-  mutable std::vector<std::int64_t> rows;
 };
 
 class MoeTest : public ::testing::Test {
  protected:
   ThreadPool threads_{2};
-  Exec exec_{cpu_device(), DType::kF32, threads_, 0};
+  Exec exec_{cpu_device(), DType::kF32, threads_, 1 << 20};
 };
 
 TEST_F(MoeTest, SumsTheChosenExpertsByWeight) {
-  RoutingPlan plan{.tokens = 2,
-                   .experts = 4,
-                   .top_k = 2,
-                   .ids = {3, 0, 1, 3},
-                   .weights = {0.75f, 0.25f, 0.5f, 0.5f}};
-  sort_slots(plan);
+  const std::vector<int> ids = {3, 0, 1, 3};
+  const std::vector<float> weights = {0.75f, 0.25f, 0.5f, 0.5f}, x = {1, 2, 10, 20};
   const ScalingExperts experts(4);
-  const std::vector<float> x = {1, 2, 10, 20};
   std::vector<float> y(4);
-  moe_reference(exec_, plan, experts, View<const float, 2>(x, {2, 2}), View<float, 2>(y, {2, 2}));
+  experts.forward(exec_, View<const float, 2>(x, {2, 2}), View<const int, 2>(ids, {2, 2}),
+                  View<const float, 2>(weights, {2, 2}), View<float, 2>(y, {2, 2}));
   EXPECT_EQ(y, (std::vector<float>{3.25f, 6.5f, 30, 60}));
   EXPECT_EQ(experts.rows,
             (std::vector<std::int64_t>{1, 1, 0, 2}));  // an expert without rows does not run
@@ -54,16 +53,11 @@ TEST_F(MoeTest, SumsTheChosenExpertsByWeight) {
 
 TEST_F(MoeTest, ASlotWithoutAnExpertAddsNothing) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-  RoutingPlan plan{.tokens = 2,
-                   .experts = 4,
-                   .top_k = 2,
-                   .ids = {3, -1, -1, -1},
-                   .weights = {0.75f, kNan, kNan, kNan}};
-  sort_slots(plan);
-  const ScalingExperts experts(4);
-  const std::vector<float> x = {1, 2, 10, 20};
+  const std::vector<int> ids = {3, -1, -1, -1};
+  const std::vector<float> weights = {0.75f, kNan, kNan, kNan}, x = {1, 2, 10, 20};
   std::vector<float> y(4, kNan);
-  moe_reference(exec_, plan, experts, View<const float, 2>(x, {2, 2}), View<float, 2>(y, {2, 2}));
+  ScalingExperts(4).forward(exec_, View<const float, 2>(x, {2, 2}), View<const int, 2>(ids, {2, 2}),
+                            View<const float, 2>(weights, {2, 2}), View<float, 2>(y, {2, 2}));
   EXPECT_EQ(y, (std::vector<float>{3, 6, 0, 0}));
 }
 

@@ -55,7 +55,7 @@ class SharedExpertTest : public ::testing::Test {
   std::vector<std::vector<float>> weights_;
   std::vector<float> gate_, bias_;
   ThreadPool threads_{2};
-  Exec exec_{cpu_device(), DType::kF32, threads_, 0};
+  Exec exec_{cpu_device(), DType::kF32, threads_, 1 << 20};
 };
 
 // Equation 12 from its parts: the plan's experts by themselves, weighted, and the shared part as it

@@ -46,8 +46,7 @@ class LayerLoader {
   std::unique_ptr<AttentionLayer> gqa(const std::string& at) const;
   std::unique_ptr<AttentionLayer> mla(const std::string& at) const;
   // `names`: gate, up and down.
-  std::unique_ptr<FeedForward> swiglu(const std::string& at, const char* const (&names)[3],
-                                      std::int64_t width) const;
+  FfnWeights swiglu(const std::string& at, const char* const (&names)[3], std::int64_t width) const;
   std::unique_ptr<MoeLayer> routed(const std::string& at, const char* const (&names)[3],
                                    std::unique_ptr<Router> router) const;
   void set_ffn(DecoderLayer& layer, std::int64_t index, const std::string& at) const;

@@ -82,35 +82,37 @@ std::unique_ptr<AttentionLayer> LayerLoader::mla(const std::string& at) const {
   return std::make_unique<MlaLayer>(std::move(w), attention_);
 }
 
-std::unique_ptr<FeedForward> LayerLoader::swiglu(const std::string& at,
-                                                 const char* const (&names)[3],
-                                                 std::int64_t width) const {
-  return factory_.make_ffn({.gate = matrix(at + names[0] + ".weight", width, c_.width),
-                            .up = matrix(at + names[1] + ".weight", width, c_.width),
-                            .down = matrix(at + names[2] + ".weight", c_.width, width)});
+FfnWeights LayerLoader::swiglu(const std::string& at, const char* const (&names)[3],
+                               std::int64_t width) const {
+  return {.gate = matrix(at + names[0] + ".weight", width, c_.width),
+          .up = matrix(at + names[1] + ".weight", width, c_.width),
+          .down = matrix(at + names[2] + ".weight", c_.width, width)};
 }
 
 std::unique_ptr<MoeLayer> LayerLoader::routed(const std::string& at, const char* const (&names)[3],
                                               std::unique_ptr<Router> router) const {
-  std::vector<std::unique_ptr<FeedForward>> experts;
+  std::vector<FfnWeights> experts;
   for (std::int64_t e = 0; e < c_.moe->experts; ++e) {
     experts.push_back(swiglu(fmt::format("{}experts.{}.", at, e), names, c_.moe->width));
   }
   return std::make_unique<MoeLayer>(linear(at + "gate.weight", c_.moe->experts, c_.width),
                                     std::move(router),
-                                    std::make_unique<SeparateExperts>(std::move(experts)));
+                                    make_experts(factory_, experts, c_.moe->top_k));
 }
 
 void LayerLoader::set_ffn(DecoderLayer& layer, std::int64_t index, const std::string& at) const {
   if (!c_.is_moe_layer(index)) {
-    layer.ffn = swiglu(at + "mlp.", kLlamaNames, c_.ffn_width);
+    layer.ffn = factory_.make_ffn(swiglu(at + "mlp.", kLlamaNames, c_.ffn_width));
     return;
   }
   const model::MoeConfig& m = *c_.moe;
   std::unique_ptr<MoeLayer> moe;
   if (m.scoring == model::Scoring::kSoftmax) {
     moe = routed(at + "block_sparse_moe.", kMixtralNames,
-                 std::make_unique<SoftmaxTopKRouter>(m.experts, m.top_k, m.normalize));
+                 make_router(factory_, {.experts = m.experts,
+                                        .top_k = m.top_k,
+                                        .order = SoftmaxOrder::kSoftmaxTopK,
+                                        .normalize = m.normalize}));
   } else {
     moe = routed(at + "mlp.", kLlamaNames,
                  std::make_unique<DeepseekRouter>(
@@ -126,8 +128,8 @@ void LayerLoader::set_ffn(DecoderLayer& layer, std::int64_t index, const std::st
   layer.ffn = std::move(moe);
   if (m.shared_experts > 0) {
     layer.ffn = std::make_unique<SharedExpertLayer>(
-        std::move(layer.ffn),
-        swiglu(at + "mlp.shared_experts.", kLlamaNames, m.shared_experts * m.width));
+        std::move(layer.ffn), factory_.make_ffn(swiglu(at + "mlp.shared_experts.", kLlamaNames,
+                                                       m.shared_experts * m.width)));
   }
 }
 

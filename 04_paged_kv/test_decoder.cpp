@@ -45,7 +45,7 @@ std::vector<float> last_logits(const Decoder& decoder, const std::vector<int>& i
             0);  // the physical order is the reverse of the logical one
   KvCache cache(decoder.kv_shape(), std::ssize(blocks), block_size);
   ThreadPool pool(threads);
-  Exec exec(cpu_device(), DType::kF32, pool, 0);
+  Exec exec(cpu_device(), DType::kF32, pool, 1 << 20);
   std::vector<float> logits;
   for (std::int64_t first = 0; first < length; first += chunk) {
     const std::int64_t count = std::min(chunk, length - first);
@@ -93,7 +93,7 @@ TEST_P(GoldenTest, GreedyTokensAreTheSame) {
   const std::int64_t length = std::ssize(golden.ids) + std::ssize(golden.greedy);
   KvCache cache(decoder.kv_shape(), 1, length);
   ThreadPool pool(1);
-  Exec exec(cpu_device(), DType::kF32, pool, 0);
+  Exec exec(cpu_device(), DType::kF32, pool, 1 << 20);
   const std::int32_t block = 0;
   std::vector<int> ids = golden.ids;
   std::int64_t computed = 0;
@@ -158,7 +158,7 @@ TEST_P(DecoderTest, NeighboursChangeNoBit) {
   }
   KvCache cache(decoder_.kv_shape(), next_block, 16);
   ThreadPool pool(2);
-  Exec exec(cpu_device(), DType::kF32, pool, 0);
+  Exec exec(cpu_device(), DType::kF32, pool, 1 << 20);
   const std::vector<float> logits = decoder_.forward(exec, make_batch(parts, 16), cache);
   const auto V = static_cast<std::ptrdiff_t>(decoder_.config().vocab);
   for (std::size_t s = 0; s < lengths.size(); ++s) {

@@ -47,7 +47,7 @@ class MtpTest : public ::testing::Test {
   // The module's logits [V] for the token after `ids`, which it reads in chunks.
   std::vector<float> mtp_logits(const std::vector<int>& ids, std::int64_t chunk, int threads = 1) {
     ThreadPool pool(threads);
-    Exec exec(cpu_device(), DType::kF32, pool, 0);
+    Exec exec(cpu_device(), DType::kF32, pool, 1 << 20);
     const std::int64_t D = decoder_.config().width;
     KvCache cache(decoder_.kv_shape(), blocks(ids), 16);
     std::vector<float> hidden;  // [T, D]
@@ -104,7 +104,7 @@ TEST_F(MtpTest, ChunksAndThreadsChangeNoBit) {
 
 TEST_F(MtpTest, RowsThatDoNotFitAreRefused) {
   ThreadPool pool(1);
-  Exec exec(cpu_device(), DType::kF32, pool, 0);
+  Exec exec(cpu_device(), DType::kF32, pool, 1 << 20);
   KvShape one = decoder_.kv_shape();
   one.layers = 1;
   KvCache own(one, 1, 16);

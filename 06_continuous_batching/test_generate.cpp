@@ -29,7 +29,7 @@ class GenerateTest : public ::testing::Test {
       const Request& request, const GenerateOptions& options = {},
       const TokenCallback& on_token = [](int) { return true; }) const {
     ThreadPool pool(1);
-    Exec exec(cpu_device(), DType::kF32, pool, 0);
+    Exec exec(cpu_device(), DType::kF32, pool, 1 << 20);
     return generate(decoder(), exec, request, on_token, options);
   }
   static Request request(std::vector<int> prompt, std::int64_t max_tokens,

@@ -14,7 +14,7 @@ class GenerateEmbedded : public ::testing::TestWithParam<const char*> {
  protected:
   Sequence run(const Request& request, const GenerateOptions& options = {}, int threads = 1) const {
     ThreadPool pool(threads);
-    Exec exec(cpu_device(), DType::kF32, pool, 0);
+    Exec exec(cpu_device(), DType::kF32, pool, 1 << 20);
     return generate(
         decoder_, exec, request, [](int) { return true; }, options);
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "01_dense_ffn/versions.h"
+#include "02_sparse_moe/versions.h"
 #include "common/base/error.h"
 #include "common/model/file.h"
 #include "common/model/json.h"
@@ -65,6 +66,7 @@ std::optional<DType> compute_of(const EngineChoice& choice) {
 VersionLinearFactory factory_of(const EngineChoice& choice) {
   auto registry = std::make_shared<Registry>();
   dense_ffn::append_versions(*registry);
+  sparse_moe::append_versions(*registry);
   for (const std::string& assignment : choice.versions) registry->override_version(assignment);
   return {std::move(registry), choice.device, compute_of(choice)};
 }

@@ -1,0 +1,76 @@
+// What the contract's small shapes do not reach: experts with more rows than a block, experts with
+// few rows beside ones with many, and any number of threads.
+
+#include <gtest/gtest.h>
+
+#include "02_sparse_moe/cpu_versions.h"
+#include "02_sparse_moe/routing.h"
+#include "common/base/threads.h"
+#include "common/testing/compare.h"
+#include "common/testing/random.h"
+
+namespace octavo::sparse_moe {
+namespace {
+
+// A layer whose weights are in bf16; expert 0 gets nearly all tokens, expert 3 none.
+struct Layer {
+  static constexpr std::int64_t T = 450, k = 2, E = 5, D = 40, F = 72;
+  Tensor gate = weights(1, F, D), up = weights(2, F, D), down = weights(3, D, F);
+  std::vector<float> x = testing::normal(T * D, 4), weight = testing::normal(T * k, 5);
+  RoutingPlan plan{.tokens = T, .experts = E, .top_k = k};
+
+  Layer() {
+    for (std::int64_t t = 0; t < T; ++t) {
+      plan.ids.push_back(t % 50 == 7 ? 4 : 0);
+      plan.ids.push_back(t % 9 == 0 ? 2 : t % 9 == 1 ? -1 : 1);
+    }
+    sort_slots(plan);
+  }
+
+  static Tensor weights(std::uint32_t stream, std::int64_t N, std::int64_t K) {
+    const std::vector<float> w = testing::normal(E * N * K, stream, 0.15);
+    return converted(TensorView(View<const float, 3>(w, {E, N, K})), DType::kBF16);
+  }
+
+  ExpertsArgs args(std::vector<float>& y) const {
+    y.assign(x.size(), std::numeric_limits<float>::quiet_NaN());
+    return {.x = TensorView(View<const float, 2>(x, {T, D})),
+            .weights = {.gate = gate.view(), .up = up.view(), .down = down.view()},
+            .ids = plan.id(),
+            .weight = {weight.data(), {T, k}},
+            .offsets = {plan.offsets.data(), {E + 1}},
+            .order = {plan.order.data(), {T * k}},
+            .y = {y.data(), {T, D}}};
+  }
+
+  std::vector<float> grouped(int threads) const {
+    const Version<ExpertsArgs> version = experts_cpu_v1_grouped();
+    std::vector<float> y;
+    const ExpertsArgs a = args(y);
+    ThreadPool pool(threads);
+    Exec exec(cpu_device(), DType::kBF16, pool, version.workspace(a, cpu_device()));
+    version.run(exec, a,
+                version.prepare({{"gate", gate.view()}, {"up", up.view()}, {"down", down.view()}},
+                                cpu_device()));
+    return y;
+  }
+};
+
+TEST(GroupedExperts, BlocksOfRowsAndAnyNumberOfThreads) {
+  const Layer layer;
+  ASSERT_GT(layer.plan.counts()[0], 2 * 192);
+  ASSERT_LT(layer.plan.counts()[4], 16);
+  std::vector<float> want;
+  ThreadPool pool(2);
+  Exec exec(cpu_device(), DType::kF32, pool, 0);
+  experts_reference(exec, layer.args(want));
+  const std::vector<float> one = layer.grouped(1);
+  const testing::Comparison c =
+      testing::compare(one.data(), want.data(), std::ssize(one), {.absolute = 4e-5});
+  EXPECT_TRUE(c) << c.message;
+  EXPECT_EQ(layer.grouped(2), one);
+  EXPECT_EQ(layer.grouped(7), one);
+}
+
+}  // namespace
+}  // namespace octavo::sparse_moe
