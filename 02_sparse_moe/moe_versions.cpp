@@ -16,6 +16,7 @@ using dense_ffn::kFewBatchRows;
 using dense_ffn::kManyBatchRows;
 using dense_ffn::PlacedWeight;
 using dense_ffn::Versions;
+using dense_ffn::versions_of;
 
 // Scores, ids and slots are fp32 and integers, whatever type the matrices have.
 constexpr DType kScores = DType::kF32;
@@ -165,17 +166,6 @@ class VersionExperts : public ExpertWeights {
   ExpertStack weights_;
   Versions<ExpertsArgs> versions_;
 };
-
-// The factory's versions, if the topic has one for their device.
-template <class Args>
-const VersionChoice* versions_of(const LinearFactory& factory, std::string_view topic) {
-  const VersionChoice* const choice = factory.versions();
-  if (choice == nullptr) return nullptr;
-  const auto versions = choice->registry->versions<Args>(topic);
-  const bool some = std::ranges::any_of(
-      versions, [choice](const Version<Args>& v) { return v.backend == choice->device.backend; });
-  return some ? choice : nullptr;
-}
 
 }  // namespace
 

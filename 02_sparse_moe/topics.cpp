@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "common/base/philox.h"
 #include "common/base/threads.h"
@@ -258,7 +259,12 @@ testing::Topic<ExpertsShape, ExpertsArgs> experts_topic() {
     return sum_tolerance((s.D + s.F) * s.k);
   };
   topic.work = [](const ExpertsShape& s, DType type) {
-    return experts_work(s.T, s.k, touched_experts(s.T, s.k, s.E), s.D, s.F, s.gated ? 3 : 2,
+    std::set<int> touched;
+    for (std::int64_t slot = 0; slot < s.T * s.k; ++slot) {
+      touched.insert(id_of_slot(s.spread, slot / s.k, slot % s.k, s.k, s.E));
+    }
+    touched.erase(-1);
+    return experts_work(s.T, s.k, static_cast<double>(touched.size()), s.D, s.F, s.gated ? 3 : 2,
                         static_cast<double>(bytes_of(type)));
   };
   topic.rows = [](const ExpertsShape& s) { return s.T; };

@@ -170,12 +170,15 @@ INSTANTIATE_TEST_SUITE_P(Sizes, PlaceOfSize,
                                            std::pair{65, 60}, std::pair{300, 5}));
 
 // Expert e gives e + 1 in every column.
-class ConstantExperts : public ExpertWeights {
+class ConstantExperts : public LoopedExperts {
  public:
   explicit ConstantExperts(std::int64_t experts) : experts_(experts) {}
   std::int64_t experts() const override { return experts_; }
-  std::int64_t workspace(std::int64_t) const override { return 0; }
-  void forward(Exec&, std::int64_t e, View<const float, 2>, View<float, 2> y) const override {
+
+ protected:
+  std::int64_t expert_workspace(std::int64_t) const override { return 0; }
+  void forward_expert(Exec&, std::int64_t e, View<const float, 2>,
+                      View<float, 2> y) const override {
     std::fill_n(y.data(), y.size(), static_cast<float>(e + 1));
   }
 
@@ -192,8 +195,9 @@ TEST(Place, ADroppedTokenPassesOnTheResidualAlone) {
   for (std::int64_t C : {0, 1}) {
     const CapacityPlan plan = place(kThree, C, DropPolicy::kPosition, AfterDrop::kKeep);
     std::vector<float> y(6, std::numeric_limits<float>::quiet_NaN());
-    moe_reference(exec, routing_plan(plan), ConstantExperts(3), View<const float, 2>(x, {3, 2}),
-                  View<float, 2>(y, {3, 2}));
+    const RoutingPlan routes = routing_plan(plan);
+    ConstantExperts(3).forward(exec, View<const float, 2>(x, {3, 2}), routes.id(), routes.weight(),
+                               View<float, 2>(y, {3, 2}));
     const float first = C == 0 ? 0 : 0.6f, second = C == 0 ? 0 : 0.3f * 3,
                 third = C == 0 ? 0 : 0.8f * 2;
     EXPECT_EQ(y, (Weights{first, first, second, second, third, third})) << C;

@@ -12,12 +12,15 @@ namespace octavo::switch_routing {
 namespace {
 
 // Chapter 02's layer over the same experts.
-class Experts : public ExpertWeights {
+class Experts : public LoopedExperts {
  public:
   explicit Experts(const SpreadLayer& layer) : run_(layer.run()) {}
   std::int64_t experts() const override { return SpreadLayer::E; }
-  std::int64_t workspace(std::int64_t) const override { return 0; }
-  void forward(Exec&, std::int64_t e, View<const float, 2> x, View<float, 2> y) const override {
+
+ protected:
+  std::int64_t expert_workspace(std::int64_t) const override { return 0; }
+  void forward_expert(Exec&, std::int64_t e, View<const float, 2> x,
+                      View<float, 2> y) const override {
     run_(e, x, y);
   }
 
@@ -29,8 +32,8 @@ std::vector<float> whole(const SpreadLayer& layer) {
   ThreadPool threads(1);
   Exec exec(cpu_device(), DType::kF32, threads, 0);
   std::vector<float> y(layer.x.size());
-  moe_reference(exec, layer.plan, Experts(layer), {layer.x.data(), {layer.T, SpreadLayer::D}},
-                {y.data(), {layer.T, SpreadLayer::D}});
+  Experts(layer).forward(exec, {layer.x.data(), {layer.T, SpreadLayer::D}}, layer.plan.id(),
+                         layer.plan.weight(), {y.data(), {layer.T, SpreadLayer::D}});
   return y;
 }
 

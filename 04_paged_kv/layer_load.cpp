@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "03_switch_deepseek_routing/deepseek_routing.h"
+#include "03_switch_deepseek_routing/deepseek_versions.h"
 #include "03_switch_deepseek_routing/shared_experts.h"
 #include "04_paged_kv/decoder_layer.h"
 #include "04_paged_kv/gqa.h"
@@ -115,14 +115,14 @@ void LayerLoader::set_ffn(DecoderLayer& layer, std::int64_t index, const std::st
                                         .normalize = m.normalize}));
   } else {
     moe = routed(at + "mlp.", kLlamaNames,
-                 std::make_unique<DeepseekRouter>(
-                     DeepseekRouting{.experts = m.experts,
-                                     .top_k = m.top_k,
-                                     .groups = m.groups,
-                                     .top_groups = m.top_groups,
-                                     .normalize = m.normalize,
-                                     .scaling = m.scaling},
-                     vector(at + "mlp.gate.e_score_correction_bias", m.experts)));
+                 make_deepseek_router(factory_,
+                                      DeepseekRouting{.experts = m.experts,
+                                                      .top_k = m.top_k,
+                                                      .groups = m.groups,
+                                                      .top_groups = m.top_groups,
+                                                      .normalize = m.normalize,
+                                                      .scaling = m.scaling},
+                                      vector(at + "mlp.gate.e_score_correction_bias", m.experts)));
   }
   layer.moe = moe.get();
   layer.ffn = std::move(moe);

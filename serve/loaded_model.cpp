@@ -5,6 +5,7 @@
 
 #include "01_dense_ffn/versions.h"
 #include "02_sparse_moe/versions.h"
+#include "03_switch_deepseek_routing/versions.h"
 #include "common/base/error.h"
 #include "common/model/file.h"
 #include "common/model/json.h"
@@ -67,6 +68,7 @@ VersionLinearFactory factory_of(const EngineChoice& choice) {
   auto registry = std::make_shared<Registry>();
   dense_ffn::append_versions(*registry);
   sparse_moe::append_versions(*registry);
+  switch_routing::append_versions(*registry);
   for (const std::string& assignment : choice.versions) registry->override_version(assignment);
   return {std::move(registry), choice.device, compute_of(choice)};
 }

@@ -16,19 +16,21 @@
 namespace octavo::serve {
 namespace {
 
-const std::string kModel = OCTAVO_SOURCE_DIR "/common/checkpoints/tiny-moe";
+const std::string kModels = OCTAVO_SOURCE_DIR "/common/checkpoints/";
+const std::string kModel = kModels + "tiny-moe";
 
 struct Route {
   std::string name;  // starts with the backend: the test's label
   Backend backend;
   std::optional<DType> compute;
   const char* prompt;
+  std::string model = kModel;
 
   friend void PrintTo(const Route& route, std::ostream* out) { *out << route.name; }
 };
 
 // `exact`: only those whose tokens are the original's; rounded activations may change one.
-std::vector<Route> routes(bool exact) {
+std::vector<Route> routes(bool exact, const std::string& model = kModel) {
   std::vector<Route> all;
   for (const char* prompt : kGoldenKinds) {
     all.push_back({std::string("cpu_stored_") + prompt, Backend::kCpu, {}, prompt});
@@ -38,11 +40,12 @@ std::vector<Route> routes(bool exact) {
     if (exact) continue;
     all.push_back({std::string("simt_bf16_") + prompt, Backend::kSimt, DType::kBF16, prompt});
   }
+  for (Route& route : all) route.model = model;
   return all;
 }
 
 LoadedModel load(const Route& route) {
-  return LoadedModel(kModel, {.device = device_of(route.backend), .compute = route.compute});
+  return LoadedModel(route.model, {.device = device_of(route.backend), .compute = route.compute});
 }
 
 struct Forward : ForwardObserver {
@@ -80,7 +83,7 @@ double agreement(const std::vector<std::vector<int>>& got,
 class EngineChoiceTest : public ::testing::TestWithParam<Route> {};
 
 TEST_P(EngineChoiceTest, ReachesTheGoldenLogitsAndExperts) {
-  const GoldenPrompt golden = load_golden(kModel, GetParam().prompt);
+  const GoldenPrompt golden = load_golden(GetParam().model, GetParam().prompt);
   LoadedModel model = load(GetParam());
   const Forward forward(model, golden.ids);
   const bool rounds = GetParam().backend == Backend::kSimt && GetParam().compute == DType::kBF16;
@@ -108,7 +111,7 @@ TEST_P(EngineChoiceTest, ReachesTheGoldenLogitsAndExperts) {
 class GoldenText : public EngineChoiceTest {};
 
 TEST_P(GoldenText, IsWritten) {
-  const GoldenPrompt golden = load_golden(kModel, GetParam().prompt);
+  const GoldenPrompt golden = load_golden(GetParam().model, GetParam().prompt);
   const LoadedModel model = load(GetParam());
   ThreadPool threads(2);
   Exec exec = model.make_exec(threads, std::ssize(golden.ids));
@@ -123,8 +126,16 @@ INSTANTIATE_TEST_SUITE_P(TinyMoe, EngineChoiceTest, ::testing::ValuesIn(routes(f
                          [](const auto& test) { return test.param.name; });
 INSTANTIATE_TEST_SUITE_P(TinyMoe, GoldenText, ::testing::ValuesIn(routes(true)),
                          [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(TinyMla, EngineChoiceTest,
+                         ::testing::ValuesIn(routes(false, kModels + "tiny-mla")),
+                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(TinyMla, GoldenText,
+                         ::testing::ValuesIn(routes(true, kModels + "tiny-mla")),
+                         [](const auto& test) { return test.param.name; });
 
 TEST(EngineChoice, AVersionThatDoesNotExistIsRefused) {
+  EXPECT_NO_THROW(LoadedModel(kModel, {.versions = {"experts=cpu_v1_grouped"}}));
+  EXPECT_THROW(LoadedModel(kModel, {.versions = {"experts=cpu_v9"}}), Error);
   EXPECT_THROW(LoadedModel(kModel, {.versions = {"matmul=fastest"}}), Error);
   EXPECT_THROW(LoadedModel(kModel, {.versions = {"matmul"}}), Error);
 }
