@@ -87,7 +87,8 @@ void for_each_tile(ThreadPool& threads, const ExpertsArgs& a, const Scratch& s, 
                    const Body& body) {
   const std::int64_t E = a.weights.experts(), blocks = s.blocks(E);
   // Many strips to a copy of the rows; but eight tasks or more a thread, so that all end together.
-  const std::int64_t each = std::clamp<std::int64_t>(strips * blocks / (8 * threads.size()), 1, 8);
+  const std::int64_t each =
+      std::clamp<std::int64_t>(strips * blocks / (8 * threads.size()), 1, dense_ffn::kGroup);
   const std::int64_t groups = (strips + each - 1) / each;
   const auto task = [&](std::int64_t i) {
     const std::int64_t block = i / groups, first = i % groups * each;
