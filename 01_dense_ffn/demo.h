@@ -21,8 +21,8 @@ struct RooflineLayer {
 // Time and share of the peak against the number of tokens, and where each machine's ridge is.
 void show_rooflines(const RooflineLayer& layer, std::span<const Roofline> machines);
 
-// The time that the bytes, FLOPs and launches of each GPU version of "matmul" allow: for a prompt
-// and for one token.
+// The time that the bytes, FLOPs and launches of each GPU version of "matmul" and "ffn" allow: for
+// a prompt and for one token.
 void show_ladder();
 
 // How many bits of a row change with its neighbours, for the versions of "matmul" on the host.
