@@ -41,20 +41,26 @@ __device__ __forceinline__ simt::Pack<E, kDecodePiece<E>> decode_fetch(const E* 
   return piece;
 }
 
-// x [T, K], T <= 16.
-template <class E>
+struct DecodeRowItself {
+  __device__ int operator()(int t) const { return t; }
+};
+
+// T <= 16 rows of K elements: row t is row index(t) of the matrix x.
+template <class E, class Index = DecodeRowItself>
 struct DecodeInput {
   const E* x;
   int T, K;
+  Index index = {};
   __device__ const E* row(int t) const {
-    return t < T ? x + static_cast<std::size_t>(t) * K : nullptr;
+    return t < T ? x + static_cast<std::size_t>(index(t)) * K : nullptr;
   }
 };
 
 // fp32: a lane sums 4 columns c of every row t over a quarter of every eighth of K; 8 neighbours
 // share the columns. 16 numbers of w and 4 of x at a time give 16 multiplications a row.
-template <bool Aligned, class WeightRow>
-__device__ __forceinline__ void decode_warp_sums(const DecodeInput<float>& in, WeightRow w_row,
+template <bool Aligned, class Index, class WeightRow>
+__device__ __forceinline__ void decode_warp_sums(const DecodeInput<float, Index>& in,
+                                                 WeightRow w_row,
                                                  float (&out)[kDecodeRows][kDecodeColumns + 4]) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int c0 = lane / 8 * 4;
@@ -89,8 +95,9 @@ __device__ __forceinline__ void decode_warp_sums(const DecodeInput<float>& in, W
 // bf16: mma with the weights as its 16 rows and x as its 8 columns, twice for more than 8 rows of
 // x. A lane of mma holds pairs of columns of K that lie 8 apart; a sum does not mind the order of
 // its terms, so each lane fetches 8 neighbours of w and the same 8 of x and calls them those.
-template <bool Aligned, class WeightRow>
-__device__ __forceinline__ void decode_warp_sums(const DecodeInput<simt::bf16>& in, WeightRow w_row,
+template <bool Aligned, class Index, class WeightRow>
+__device__ __forceinline__ void decode_warp_sums(const DecodeInput<simt::bf16, Index>& in,
+                                                 WeightRow w_row,
                                                  float (&out)[kDecodeRows][kDecodeColumns + 4]) {
   constexpr int kAhead = 4;  // turns whose loads are on their way together
   using Piece = simt::Pack<simt::bf16, 8>;
@@ -135,8 +142,8 @@ __device__ __forceinline__ void decode_warp_sums(const DecodeInput<simt::bf16>& 
 
 // Thread 16 t + c gets the sum over K of row t of x times row c of the weights; zero for t >= T.
 // w_row(c) is where row c starts, null for none. All threads of the block call it together.
-template <bool Aligned, class E, class WeightRow>
-__device__ __forceinline__ float decode_sum(const DecodeInput<E>& in, WeightRow w_row,
+template <bool Aligned, class E, class Index, class WeightRow>
+__device__ __forceinline__ float decode_sum(const DecodeInput<E, Index>& in, WeightRow w_row,
                                             DecodePartials& partials) {
   const int t = threadIdx.x / kDecodeColumns, c = threadIdx.x % kDecodeColumns;
   decode_warp_sums<Aligned>(in, w_row, partials.warp[threadIdx.x / 32]);

@@ -16,6 +16,10 @@ SIMT_ON_BOTH_BACKENDS(
   Version<GatingArgs> gating_gpu_v2_rows();
   Version<AlignArgs> align_gpu_v1_block();
   Version<AlignArgs> align_gpu_v2_chunks();
+  Version<ExpertsArgs> experts_gpu_v1_loop();
+  Version<ExpertsArgs> experts_gpu_v2_padded();
+  Version<ExpertsArgs> experts_gpu_v3_tiles();
+  Version<ExpertsArgs> experts_gpu_v4_decode();
 )
 // clang-format on
 

@@ -14,11 +14,19 @@ void append_versions(Registry& registry) {
   registry.add("gating", on_simt::gating_gpu_v2_rows());
   registry.add("align", on_simt::align_gpu_v1_block());
   registry.add("align", on_simt::align_gpu_v2_chunks());
+  registry.add("experts", on_simt::experts_gpu_v1_loop());
+  registry.add("experts", on_simt::experts_gpu_v2_padded());
+  registry.add("experts", on_simt::experts_gpu_v3_tiles());
+  registry.add("experts", on_simt::experts_gpu_v4_decode());
 #ifdef OCTAVO_CUDA
   registry.add("gating", on_cuda::gating_gpu_v1_warp());
   registry.add("gating", on_cuda::gating_gpu_v2_rows());
   registry.add("align", on_cuda::align_gpu_v1_block());
   registry.add("align", on_cuda::align_gpu_v2_chunks());
+  registry.add("experts", on_cuda::experts_gpu_v1_loop());
+  registry.add("experts", on_cuda::experts_gpu_v2_padded());
+  registry.add("experts", on_cuda::experts_gpu_v3_tiles());
+  registry.add("experts", on_cuda::experts_gpu_v4_decode());
 #endif
 }
 
