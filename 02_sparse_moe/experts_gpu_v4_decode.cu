@@ -71,8 +71,9 @@ __global__ void __launch_bounds__(kDecodeThreads) hidden_kernel(ExpertsParams<W>
 
 // A block owns up to 16 places of one expert by 16 columns of their slots' results, thread 16 t + c
 // the element (t, c).
+// One block a multiprocessor is enough to ask for: the compiler would else spill to fit two.
 template <class W, bool Aligned>
-__global__ void __launch_bounds__(kDecodeThreads) down_kernel(ExpertsParams<W> a) {
+__global__ void __launch_bounds__(kDecodeThreads, 1) down_kernel(ExpertsParams<W> a) {
   SIMT_SHARED(DecodePartials, partials, [1]);
   const ExpertTile tile = find_tile(a.offsets, a.E, kDecodeRows, blockIdx.y);
   if (tile.expert < 0) return;
