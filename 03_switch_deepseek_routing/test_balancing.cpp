@@ -10,7 +10,12 @@ namespace {
 
 LabSettings settings(GateScore score, double alpha, float gamma, bool shifted = false,
                      std::uint64_t seed = 1) {
-  return {.score = score, .alpha = alpha, .gamma = gamma, .shifted = shifted, .seed = seed};
+  return {.score = score,
+          .alpha = alpha,
+          .gamma = gamma,
+          .shifted = shifted,
+          .seed = seed,
+          .tokens = 256};
 }
 
 TEST(BalancingLab, Measures) {

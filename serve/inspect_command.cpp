@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -26,6 +28,7 @@ struct Options {
   std::optional<std::int64_t> context;
   std::optional<double> memory_gb;
   bool heat_map = false;
+  std::string trace;  // file to write; empty: none
 };
 
 void print_sizes(const model::ModelConfig& config, const Options& options) {
@@ -65,9 +68,11 @@ class LoadCounter : public ForwardObserver {
   void routing(std::int64_t layer, const RoutingPlan& plan) override {
     layers.push_back(layer);
     counts.push_back(plan.counts());
+    plans.push_back(plan);
   }
   std::vector<std::int64_t> layers;
   std::vector<std::vector<std::int64_t>> counts;
+  std::vector<RoutingPlan> plans;
 };
 
 struct InspectedPrompt {
@@ -114,21 +119,49 @@ void print_expert_load(LoadedModel& model, Exec& exec, const InspectedPrompt& pr
              expert_load_bars(load.layers, load.counts));
 }
 
+// The experts of each token, one layer after the other, for chapter 03's caches of experts.
+void write_trace(LoadedModel& model, Exec& exec, const std::vector<InspectedPrompt>& prompts,
+                 const std::string& path) {
+  nlohmann::json uses = nlohmann::json::array();
+  std::size_t layers = 0;
+  std::int64_t experts = 0;
+  for (const InspectedPrompt& prompt : prompts) {
+    const LoadCounter load = count_experts(model, exec, prompt);
+    layers = load.plans.size();
+    for (std::int64_t t = 0; t < std::ssize(prompt.tokens); ++t) {
+      for (const RoutingPlan& plan : load.plans) {
+        experts = plan.experts;
+        const int* const ids = plan.ids.data() + t * plan.top_k;
+        uses.push_back(std::vector<int>(ids, ids + plan.top_k));
+      }
+    }
+  }
+  std::ofstream file(path);
+  file << nlohmann::json{{"layers", layers}, {"experts", experts}, {"uses", uses}} << '\n';
+  file.close();
+  require(file.good(), "{} cannot be written", path);
+}
+
 constexpr std::int64_t kAnswer = 100;  // tokens of a heat map's answers, at most
 
-// The heat map of all prompts, each with the model's greedy answer to it.
-void print_heat_map(LoadedModel& model, Exec& exec, std::vector<InspectedPrompt> prompts) {
-  std::vector<std::int64_t> layers;
-  std::vector<ExpertUse> uses;
+// Appends the model's greedy answer to each prompt.
+void answer_all(LoadedModel& model, Exec& exec, std::vector<InspectedPrompt>& prompts) {
   for (InspectedPrompt& prompt : prompts) {
     const std::int64_t room = model.decoder.config().max_context - std::ssize(prompt.tokens);
-    if (room > 0) {
-      const Request request{.prompt = prompt.tokens,
-                            .sampling = {.temperature = 0},
-                            .max_tokens = std::min(kAnswer, room),
-                            .stop_tokens = model.defaults.stop_tokens};
-      prompt.tokens = generate(model.decoder, exec, request, [](int) { return true; }).tokens;
-    }
+    if (room <= 0) continue;
+    const Request request{.prompt = prompt.tokens,
+                          .sampling = {.temperature = 0},
+                          .max_tokens = std::min(kAnswer, room),
+                          .stop_tokens = model.defaults.stop_tokens};
+    prompt.tokens = generate(model.decoder, exec, request, [](int) { return true; }).tokens;
+  }
+}
+
+// The heat map of all prompts and answers.
+void print_heat_map(LoadedModel& model, Exec& exec, const std::vector<InspectedPrompt>& prompts) {
+  std::vector<std::int64_t> layers;
+  std::vector<ExpertUse> uses;
+  for (const InspectedPrompt& prompt : prompts) {
     const LoadCounter load = count_experts(model, exec, prompt);
     layers = load.layers;
     uses.push_back({prompt.text, load.counts});
@@ -138,21 +171,25 @@ void print_heat_map(LoadedModel& model, Exec& exec, std::vector<InspectedPrompt>
 
 void inspect_folder(const std::filesystem::path& folder, const Options& options) {
   if (options.prompts.empty() && options.chats.empty()) {
-    require(!options.heat_map, "--heat-map wants prompts: --prompt or --chat");
+    require(!options.heat_map && options.trace.empty(),
+            "--heat-map and --trace want prompts: --prompt or --chat");
     const model::Checkpoint checkpoint = model::Checkpoint::open(folder);
     print_sizes(checkpoint.config(), options);
     print_stored(checkpoint);
     return;
   }
   LoadedModel model(folder);
-  const std::vector<InspectedPrompt> prompts = encode_all(model, options);
+  std::vector<InspectedPrompt> prompts = encode_all(model, options);
+  const bool answers = options.heat_map || !options.trace.empty();
   ThreadPool threads(ThreadPool::default_size());
   std::int64_t rows = 0;
   for (const InspectedPrompt& prompt : prompts) rows = std::max(rows, std::ssize(prompt.tokens));
-  if (options.heat_map) rows += kAnswer;
+  if (answers) rows += kAnswer;
   Exec exec = model.make_exec(threads, rows);
   print_sizes(model.decoder.config(), options);
   print_stored(*model.checkpoint);
+  if (answers) answer_all(model, exec, prompts);
+  if (!options.trace.empty()) write_trace(model, exec, prompts, options.trace);
   if (options.heat_map) return print_heat_map(model, exec, prompts);
   for (const InspectedPrompt& prompt : prompts) print_expert_load(model, exec, prompt);
 }
@@ -183,6 +220,8 @@ void add_inspect(CLI::App& app) {
       ->allow_extra_args(false);
   command->add_flag("--heat-map", options->heat_map,
                     "one picture of all prompts, each with the model's greedy answer");
+  command->add_option("--trace", options->trace,
+                      "write which experts each token of prompts and greedy answers uses, as JSON");
   add_number(*command, "--context", options->context,
              "positions for the FLOPs of attention (default: 4096 or the model's)");
   add_number(*command, "--memory", options->memory_gb,

@@ -1,0 +1,14 @@
+// The judge of the exercise "places": the contract of its topic.
+
+#include "03_switch_deepseek_routing/exercises/exercises.h"
+#include "03_switch_deepseek_routing/topics.h"
+#include "common/testing/exercise.h"
+
+int main() {
+  using namespace octavo;
+  return testing::run_exercise(OCTAVO_EXERCISE_FILE, [] {
+    return testing::Exercise{.subjects =
+                                 testing::subjects_of(switch_routing::capacity_dispatch_topic(),
+                                                      switch_routing::on_simt::exercise_places())};
+  });
+}
