@@ -13,7 +13,7 @@
 
 namespace octavo::switch_routing {
 
-// A fraction, so that 1.1 x 10 is 11 and not a little more.
+// A fraction, so that 1.1 x 110 is 121 and not a little more, as it is in doubles.
 struct CapacityFactor {
   std::int64_t numerator = 1, denominator = 1;
 };

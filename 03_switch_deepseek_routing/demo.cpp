@@ -113,7 +113,7 @@ void show_bias() {
   fmt::print("\n3. Scores of {} experts, logits of unit variance\n\n", E);
   fmt::print("{:<10}{:>12}{:>18}\n", "", "mean", "best of a token");
   fmt::print("{:<10}{:>12.4f}{:>18.4f}   the mean is 1/256, whatever the logits\n", "softmax",
-             softmax_mean * static_cast<double>(T), softmax_top);
+             softmax_mean, softmax_top);
   fmt::print("{:<10}{:>12.4f}{:>18.4f}   one expert's score takes nothing from another's\n",
              "sigmoid", sigmoid_mean, sigmoid_top);
   const std::vector<float> pair = {static_cast<float>(std::log(0.6 / 0.4)), 0};

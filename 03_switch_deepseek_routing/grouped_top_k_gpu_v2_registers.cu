@@ -3,7 +3,8 @@
 // Idea: the row stays in registers. A lane owns v = ceil(E / 32) neighbouring experts, so that a
 // group is a few neighbouring lanes, whose best two meet by shuffles. In the k rounds each lane
 // keeps the best of its own experts at hand; when one is chosen, only the lane that owned it looks
-// again. Logits come in loads of 16 bytes where the row allows it.
+// again. Logits come in loads of 16 bytes where the row allows it; two of them share a sector, and
+// the second is served by the L1 cache.
 //
 // What it should improve: k E reads of shared memory become k reductions of 5 shuffles each and k
 // looks at v registers; no shared memory, so that more rows are on their way at once. What limits

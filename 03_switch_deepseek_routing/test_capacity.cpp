@@ -30,8 +30,9 @@ std::vector<float> logits_of(const std::vector<double>& p) {
 
 TEST(Capacity, IsTheCeilingOfAnExactFraction) {
   EXPECT_EQ(capacity({5, 4}, 10, 4, 1), 4);  // 3.125: the article's C = ceil(T/N) x factor is 3.75
-  EXPECT_EQ(capacity(capacity_factor("1.1"), 10, 1, 1), 10);    // 11, but there are 10 tokens
-  EXPECT_EQ(capacity(capacity_factor("1.1"), 100, 10, 1), 11);  // 1.1f x 10 is above 11
+  EXPECT_EQ(capacity(capacity_factor("1.1"), 10, 1, 1), 10);  // 11, but there are 10 tokens
+  EXPECT_EQ(std::ceil(1.1 * 110), 122);                       // what doubles make of it
+  EXPECT_EQ(capacity(capacity_factor("1.1"), 220, 2, 1), 121);
   EXPECT_EQ(capacity(capacity_factor("1.25"), 1024, 64, 2), 40);
   EXPECT_EQ(capacity({1, 1}, 4, 64, 1), 1);  // an expert takes at least one
   EXPECT_EQ(capacity({8, 1}, 3, 2, 2), 3);   // and never more than there are

@@ -57,7 +57,8 @@ TEST(Profile, PlacesReadWhatTheirHeadersSay) {
   EXPECT_GT(one.read, 7 * slots);
   EXPECT_EQ(one.written, 8 * slots + 4 * E);
   constexpr std::int64_t counts = 4 * E * (slots / 1024);
-  EXPECT_EQ(two.read, one.read + 4 * slots + 2 * counts);
+  EXPECT_GT(two.read, one.read + 4 * slots);
+  EXPECT_LE(two.read, one.read + 4 * slots + 2 * counts);
   EXPECT_EQ(two.written, one.written + 2 * counts);
 }
 

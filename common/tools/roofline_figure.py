@@ -60,8 +60,8 @@ def draw(data, figure, mark):
     canvas.savefig(figure, metadata={"Date": None, "Description": f"data sha256 {mark}"})
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+def main(arguments=None, draw_with=draw, description=__doc__):
+    parser = argparse.ArgumentParser(description=description.split("\n", maxsplit=1)[0])
     parser.add_argument("data")
     parser.add_argument("figure")
     parser.add_argument("--check", action="store_true", help="only check that the figure is of this data")
@@ -71,10 +71,10 @@ def main(arguments=None):
         if drawn_from(options.figure) != mark:
             print(f"{options.figure} was not drawn from {options.data}; draw it again")
             return 1
-        print(f"roofline_figure: {options.figure} is of {options.data}")
+        print(f"{options.figure} is of {options.data}")
         return 0
     with open(options.data, encoding="utf-8") as file:
-        draw(json.load(file), options.figure, mark)
+        draw_with(json.load(file), options.figure, mark)
     return 0
 
 

@@ -4,11 +4,17 @@
 #include "03_switch_deepseek_routing/topics.h"
 #include "common/testing/exercise.h"
 
+namespace octavo::switch_routing {
+namespace {
+
+testing::Exercise exercise() {
+  return {.subjects =
+              testing::subjects_of(grouped_top_k_topic(), on_simt::exercise_deepseek_gate())};
+}
+
+}  // namespace
+}  // namespace octavo::switch_routing
+
 int main() {
-  using namespace octavo;
-  return testing::run_exercise(OCTAVO_EXERCISE_FILE, [] {
-    return testing::Exercise{
-        .subjects = testing::subjects_of(switch_routing::grouped_top_k_topic(),
-                                         switch_routing::on_simt::exercise_deepseek_gate())};
-  });
+  return octavo::testing::run_exercise(OCTAVO_EXERCISE_FILE, octavo::switch_routing::exercise);
 }

@@ -4,11 +4,16 @@
 #include "03_switch_deepseek_routing/topics.h"
 #include "common/testing/exercise.h"
 
+namespace octavo::switch_routing {
+namespace {
+
+testing::Exercise exercise() {
+  return {.subjects = testing::subjects_of(capacity_dispatch_topic(), on_simt::exercise_places())};
+}
+
+}  // namespace
+}  // namespace octavo::switch_routing
+
 int main() {
-  using namespace octavo;
-  return testing::run_exercise(OCTAVO_EXERCISE_FILE, [] {
-    return testing::Exercise{.subjects =
-                                 testing::subjects_of(switch_routing::capacity_dispatch_topic(),
-                                                      switch_routing::on_simt::exercise_places())};
-  });
+  return octavo::testing::run_exercise(OCTAVO_EXERCISE_FILE, octavo::switch_routing::exercise);
 }
