@@ -268,6 +268,17 @@ class Works(Case):
         self.refuse("inspect", "tiny-moe", "--heat-map", says="heat-map")
         self.refuse("inspect", "tiny-draft", "--heat-map", *chats, says="no experts")
 
+    def test_a_routing_trace_has_every_token_of_prompt_and_answer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "trace.json")
+            self.assertEqual(octavo("inspect", "tiny-mla", "--chat", "What is 4 + 4?", "--trace", path)[0], 0)
+            with open(path, encoding="utf-8") as f:
+                trace = json.load(f)
+        self.assertEqual((trace["layers"], trace["experts"]), (3, 16))
+        self.assertEqual(len(trace["uses"]) % 3, 0)
+        self.assertGreater(len(trace["uses"]), 3 * 10)
+        self.assertTrue(all(len(set(use)) == 4 for use in trace["uses"]))
+
     def test_the_samples_in_the_readme_are_what_the_program_prints(self):
         with open(os.path.join(SOURCE, "README.md"), encoding="utf-8") as f:
             samples = re.findall(r"```console\n\$ \./run ([^\n]+)\n(.*?)```", f.read(), re.S)
