@@ -30,7 +30,7 @@ def draw(data, figure, mark):
         axes.grid(True, color="#dddddd", linewidth=0.6)
         axes.set_axisbelow(True)
     panels[0].set_ylabel(f"effective experts of {data['experts']}")
-    panels[1].legend(loc="upper center", bbox_to_anchor=(0.5, 0.62), frameon=False, fontsize=9)
+    panels[0].legend(loc="lower left", frameon=False, fontsize=9)
     canvas.savefig(figure, metadata={"Date": None, "Description": f"data sha256 {mark}"})
 
 
