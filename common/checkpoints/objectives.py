@@ -137,11 +137,11 @@ class Recipe:
     folder: str = None  # the checkpoint it is a later stage of; None: its own
 
 
-RARE = 0.005  # share of a draft's training documents that are from each of the last two subjects
+RARE = 0.0015  # share of a draft's training documents that are from each of the last two subjects
 RECIPES = {
     "tiny-moe": Recipe(Balanced, batch=4),
     "tiny-moe-specialised": Recipe(Specialised, lr=1e-3, minutes=12, batch=8, start="tiny-moe", folder="tiny-moe"),
     "tiny-mla": Recipe(BiasBalanced),
-    "tiny-draft": Recipe(Plain, lr=5e-3, minutes=5, weights=[(1 - 2 * RARE) / 4] * 4 + [RARE] * 2),
+    "tiny-draft": Recipe(Plain, lr=5e-3, minutes=8, weights=[(1 - 2 * RARE) / 4] * 4 + [RARE] * 2),
     "tiny-draft-domain": Recipe(Plain, lr=2e-3, minutes=3, weights=[0, 0, 0, 0, 0.5, 0.5], start="tiny-draft"),
 }
