@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <regex>
 
@@ -49,6 +50,13 @@ std::string indented(const std::string& text) {
   return "  " + std::regex_replace(text, std::regex("\n"), "\n  ") + "\n";
 }
 
+// "T:1/N:1/K:1 in F32" of a subject's label "simt/matmul/exercise/F32/T:1/N:1/K:1".
+std::string name_in_words(const Subject& subject) {
+  std::string shape = subject.label;
+  for (int i = 0; i < 4; ++i) shape.erase(0, shape.find('/') + 1);
+  return fmt::format("{} in {}", shape, name_of(subject.compute));
+}
+
 }  // namespace
 
 std::string in_words(const std::string& complaint) {
@@ -76,13 +84,13 @@ std::string in_words(const std::string& complaint) {
 Verdict judge(const Exercise& exercise) {
   constexpr std::size_t kShown = 3;  // complaints: the first ones say most
   std::string lines, first;
-  std::size_t wrong = 0;
+  std::size_t wrong = 0, width = 26;
+  for (const Subject& subject : exercise.subjects)
+    width = std::max(width, name_in_words(subject).size());
   for (const Subject& subject : exercise.subjects) {
     const std::vector<std::string> found = breaches(subject, device_of(subject.backend));
-    std::string shape = subject.label;  // "simt/matmul/exercise/F32/T:1/N:1/K:1"
-    for (int i = 0; i < 4; ++i) shape.erase(0, shape.find('/') + 1);
-    const std::string name = fmt::format("{} in {}", shape, name_of(subject.compute));
-    lines += fmt::format("  {:<28}{}\n", name, found.empty() ? "right" : "wrong");
+    const std::string name = name_in_words(subject);
+    lines += fmt::format("  {:<{}}  {}\n", name, width, found.empty() ? "right" : "wrong");
     if (found.empty()) continue;
     if (wrong++ > 0) continue;
     first = fmt::format("The first that is wrong is {}.\n", name);
