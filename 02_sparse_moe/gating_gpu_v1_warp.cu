@@ -41,7 +41,7 @@ struct Row {
     return first_of<32>(best);
   }
   __device__ void mark(int id) {
-    if (id % 32 == threadIdx.x % 32) chosen |= 1u << id / 32;
+    if (id % 32 == static_cast<int>(threadIdx.x % 32)) chosen |= 1u << id / 32;
   }
 };
 

@@ -98,7 +98,9 @@ TEST(Profile, DecodeReadsTheWeightsOfTheExpertsThatAreReachedOnce) {
   ASSERT_EQ(kernels.size(), 3u);
   for (const KernelProfile& kernel : kernels) {
     for (const simt::SiteProfile& s : kernel.sites) {
-      if (s.bytes_per_lane == 16) EXPECT_EQ(s.ratio(), 1.0) << to_text(kernel);
+      if (s.bytes_per_lane == 16) {
+        EXPECT_EQ(s.ratio(), 1.0) << to_text(kernel);
+      }
     }
   }
   const auto experts = static_cast<double>(reached.size());
