@@ -55,7 +55,7 @@ TEST(BalancingLab, GradientsAreTheSlopesOfTheLoss) {
 class BalancingLabOfSeed : public ::testing::TestWithParam<std::uint64_t> {
  protected:
   static LabResult run(GateScore score, double alpha, float gamma, bool shifted = false) {
-    const LabResult result = train_lab(settings(score, alpha, gamma, shifted, GetParam()));
+    LabResult result = train_lab(settings(score, alpha, gamma, shifted, GetParam()));
     EXPECT_TRUE(result.finite);  // a run that diverged says nothing about balance
     return result;
   }
