@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "common/base/error.h"
+#include "common/model/test_files.h"
 #include "serve/loaded_model.h"
 
 namespace octavo::serve {
@@ -13,19 +13,16 @@ namespace fs = std::filesystem;
 
 class DefaultsTest : public ::testing::Test {
  protected:
-  DefaultsTest() { fs::create_directories(folder_); }
-  ~DefaultsTest() override { fs::remove_all(folder_); }
-
   GenerationDefaults load(const std::string& json) {
-    std::ofstream(folder_ / "generation_config.json") << json;
+    folder_.write("generation_config.json", json);
     model::ModelConfig config;
     config.vocab = 100;
     config.max_context = 1000;
     config.eos = {7};
-    return load_generation_defaults(folder_, config);
+    return load_generation_defaults(folder_.path(), config);
   }
 
-  fs::path folder_ = fs::path(::testing::TempDir()) / "octavo_generation_defaults";
+  model::TempFolder folder_;  // its own: tests run side by side
 };
 
 TEST_F(DefaultsTest, TakesWhatTheFileSays) {

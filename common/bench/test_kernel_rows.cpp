@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -88,7 +89,8 @@ TEST(KernelRows, AKernelThatFailsIsNamedAndTheOthersAreCounted) {
 }
 
 TEST(KernelRows, ABenchmarkModelsWhatTheProfileCounts) {
-  const std::string path = std::filesystem::temp_directory_path() / "octavo_kernel_rows.json";
+  const std::string path =
+      std::filesystem::temp_directory_path() / fmt::format("octavo_kernel_rows_{}.json", getpid());
   const Output text = run_example(
       "examples_bench", "--benchmark_repetitions=1 --benchmark_filter=gpu.*C:96 --out " + path);
   EXPECT_EQ(text.status, 0) << text.text;
@@ -114,7 +116,7 @@ TEST(KernelRows, ABenchmarkModelsWhatTheProfileCounts) {
 
 TEST(KernelRows, WithoutACountingProgramNothingIsModelled) {
   const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / "octavo_kernel_rows";
+      std::filesystem::temp_directory_path() / fmt::format("octavo_kernel_rows_{}", getpid());
   std::filesystem::create_directories(folder);
   std::filesystem::copy_file(std::string(kPrograms) + "/examples_bench", folder / "examples_bench",
                              std::filesystem::copy_options::overwrite_existing);

@@ -3,6 +3,7 @@
 #include <benchmark/benchmark.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -112,7 +113,8 @@ TEST(Suite, AFilterLeavesRowsUnmeasured) {
 }
 
 TEST(Suite, WritesAResultFile) {
-  const std::string path = std::filesystem::temp_directory_path() / "octavo_suite_test.json";
+  const std::string path =
+      std::filesystem::temp_directory_path() / fmt::format("octavo_suite_test_{}.json", getpid());
   Suite suite("test", std::int64_t{1} << 22);
   suite.add(topic(), registry(), {{2, 3, 4}});
   std::vector<std::string> words = {"test", "--out", path, "--benchmark_repetitions=1"};
