@@ -17,6 +17,5 @@ check sizes python3 $tools/sizes.py
 check words python3 $tools/words.py
 check "README links and commands" python3 $tools/readme_commands.py
 check tables python3 $tools/tables.py
-check "claims ledger" python3 $tools/claims.py --program "$build/serve/octavo"
 check clang-tidy python3 $tools/tidy.py "$build"
 [[ ${#failed[@]} -eq 0 ]] || { echo "check: failed: ${failed[*]}" >&2; exit 1; }
