@@ -8,6 +8,7 @@ A table stands between markers, which name a file below docs/results and a topic
 
 Without arguments every Markdown file of the tree is checked and a table that is out of date is a breach; --write renews them.
 CPU rows, kernels with their modelled times, and kernels measured on a GPU share one table; what was not measured says so.
+A type or a shape that all rows share stands above them; the machine's ceilings stand once, under a file's last table.
 """
 
 import json
@@ -37,6 +38,10 @@ def model_text(kernel, gpu_name):
     return time_text(kernel["model_ns"][gpu_name]) if "model_ns" in kernel else "not modelled"
 
 
+def shape_text(shape):
+    return shape.replace(":", " ").replace("/", ", ")
+
+
 def lines_of(rows):
     """[(CPU row or None, kernel row or None, GPU row or None)], in the order of the file: one a version, threads and shape."""
     lines = {}
@@ -56,7 +61,7 @@ def cells_of(line):
     cpu, kernel, gpu = line
     row, timed = cpu or kernel, cpu or gpu
     threads = f", {row['threads']} thread{'s' if row['threads'] > 1 else ''}" if "threads" in row else ""
-    cells = [f"`{row['version']}`{threads}", row["dtype"], row["shape"].replace(":", " ").replace("/", ", ")]
+    cells = [f"`{row['version']}`{threads}", row["dtype"], shape_text(row["shape"])]
     if timed is not None and timed.get("error_occurred"):
         cells += [f"failed: {timed['error_message']}", "", "", "", ""]
     elif timed is not None and "real_time" in timed:
@@ -70,24 +75,34 @@ def cells_of(line):
     return cells
 
 
-def table(result, topic, filters):
+def roofs_text(context):
+    """What this machine can do, as the run measured it."""
+    roofs = context["ceilings"]
+    return (f"\n{context['cpu']}, {context['compiler']}: one thread reads {roofs['read_core_GB/s']:.1f} GB/s and does "
+            f"{roofs['fma_core_TFLOP/s']:.3f} TFLOP/s of FMA; {roofs['threads']} threads read {roofs['read_GB/s']:.1f} GB/s, "
+            f"copy {roofs['copy_GB/s']:.1f} GB/s and do {roofs['fma_all_TFLOP/s']:.3f} TFLOP/s. Rows of one thread are its "
+            f"processor time, the others time by the clock.\n")
+
+
+def table(result, topic, filters, with_roofs=True):
     """The Markdown of one topic's rows. ValueError when the file has none that the filters let through."""
     rows = [row for row in result["benchmarks"] if row["topic"] == topic and set(filters) <= {row["shape"], row["dtype"]}]
     if not rows:
         raise ValueError(f"no row of topic {' '.join([topic, *filters])}")
     head = ["version", "type", "shape", "measured", "GB/s", "TFLOP/s", "of the roof", "times v1"]
     head += [f"{name} (model)" for name in GPUS] + ["largest error"]
-    text = "| " + " | ".join(head) + " |\n|" + "---|" * 3 + "---:|" * (len(head) - 3) + "\n"
-    for line in lines_of(rows):
-        text += "| " + " | ".join(cells_of(line)) + " |\n"
-    context, roofs = result["context"], result["context"]["ceilings"]
-    return text + (f"\n{context['cpu']}, {context['compiler']}: one thread reads {roofs['read_core_GB/s']:.1f} GB/s and does "
-                   f"{roofs['fma_core_TFLOP/s']:.3f} TFLOP/s of FMA; {roofs['threads']} threads read {roofs['read_GB/s']:.1f} GB/s, "
-                   f"copy {roofs['copy_GB/s']:.1f} GB/s and do {roofs['fma_all_TFLOP/s']:.3f} TFLOP/s. Rows of one thread are its "
-                   f"processor time, the others time by the clock.\n")
+    lines = [cells_of(line) for line in lines_of(rows)]
+    shared = [column for column in (1, 2) if len({cells[column] for cells in lines}) == 1]
+    kept = [column for column in range(len(head)) if column not in shared]
+    text = f"**{', '.join([topic, *(lines[0][column] for column in shared)])}**\n\n"
+    text += "| " + " | ".join(head[column] for column in kept) + " |\n|"
+    text += "".join("---|" if column < 3 else "---:|" for column in kept) + "\n"
+    for cells in lines:
+        text += "| " + " | ".join(cells[column] for column in kept) + " |\n"
+    return text + (roofs_text(result["context"]) if with_roofs else "")
 
 
-def table_of(root, words):
+def table_of(root, words, with_roofs):
     """The table that a marker asks for; ValueError says what is wrong with it."""
     if len(words) < 2:
         raise ValueError("a table wants a file and a topic")
@@ -95,7 +110,7 @@ def table_of(root, words):
     if not os.path.isfile(os.path.join(root, path)):
         raise ValueError(f"there is no file {path}")
     try:
-        return table(json.loads(tree.read(root, path)), words[1], words[2:])
+        return table(json.loads(tree.read(root, path)), words[1], words[2:], with_roofs)
     except (json.JSONDecodeError, KeyError) as error:
         raise ValueError(f"{path} is no result file: {error}") from error
 
@@ -108,7 +123,9 @@ def renew(root, path, text):
 
     def replace(match):
         try:
-            return match[1] + table_of(root, match[2].split()) + match[4]
+            words = match[2].split()
+            later = {after.split()[0] for after in OPENED.findall(text, match.end()) if after.split()}
+            return match[1] + table_of(root, words, not set(words[:1]) <= later) + match[4]
         except ValueError as error:
             breaches.append(f"{path}:{tree.line_of(text, match.start())}: {error}")
             return match[0]
