@@ -3,8 +3,8 @@
 // Idea: the row stays in registers. A lane owns v = ceil(E / 32) neighbouring experts, so that a
 // group is a few neighbouring lanes, whose best two meet by shuffles. In the k rounds each lane
 // keeps the best of its own experts at hand; when one is chosen, only the lane that owned it looks
-// again. Logits come in loads of 16 bytes where the row allows it; two of them share a sector, and
-// the second is served by the L1 cache.
+// again. A row of 32 V logits comes in loads of 16 bytes and whole sectors; of another length, in
+// loads of 4 that meet their sectors several times, which the L1 cache serves.
 //
 // What it should improve: k E reads of shared memory become k reductions of 5 shuffles each and k
 // looks at v registers; no shared memory, so that more rows are on their way at once. What limits
@@ -29,14 +29,23 @@ struct Lane {
   int first, count;
   unsigned taken = 0;  // bit i: expert first + i is chosen, or in a group that is not kept
 
+  // By 16 bytes where the whole row allows it. Those would be half sectors, since a lane's next 16
+  // follow its first: so a pair of lanes reads sectors together, first the even lane's, then the
+  // odd one's, and each gives the other what it owns.
   __device__ void read(const float* from, int E, float (&to)[V]) const {
-    if constexpr (V % 4 == 0) {
-      if (count == V && E % 4 == 0 && reinterpret_cast<std::uintptr_t>(from) % 16 == 0) {
+    if constexpr (V % 8 == 0) {
+      if (E == 32 * V && reinterpret_cast<std::uintptr_t>(from) % 16 == 0) {
+        const int rank = static_cast<int>(lane_index()), odd = rank & 1;
+        const float* const pair = from + (rank - odd) * V + 4 * odd;
         SIMT_UNROLL
-        for (int i = 0; i < V; i += 4) {
-          const Pack<float, 4> p = load16(from + first + i);
+        for (int i = 0; i < V; i += 8) {
+          const Pack<float, 4> evens = load16(pair + i), odds = load16(pair + V + i);
           SIMT_UNROLL
-          for (int c = 0; c < 4; ++c) to[i + c] = p[c];
+          for (int c = 0; c < 4; ++c) {
+            const float got = __shfl_xor_sync(kFullMask, odd ? evens[c] : odds[c], 1);
+            to[i + c] = odd ? got : evens[c];
+            to[i + 4 + c] = odd ? odds[c] : got;
+          }
         }
         return;
       }

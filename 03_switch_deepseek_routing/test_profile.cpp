@@ -12,6 +12,7 @@ namespace {
 
 struct Traffic {
   std::int64_t read = 0, written = 0, wavefronts = 0;  // bytes of global memory; shared memory
+  std::int64_t sectors = 0, ideal_sectors = 0;         // of global memory
 };
 
 template <class Shape, class Args>
@@ -31,6 +32,11 @@ Traffic traffic(const testing::Topic<Shape, Args>& topic, const Shape& shape,
     sum.read += static_cast<std::int64_t>(k.counters.global_read_bytes);
     sum.written += static_cast<std::int64_t>(k.counters.global_write_bytes);
     sum.wavefronts += static_cast<std::int64_t>(k.counters.shared_wavefronts);
+    for (const simt::SiteProfile& site : k.sites) {
+      if (site.space == simt::cpu::Space::kShared) continue;
+      sum.sectors += static_cast<std::int64_t>(site.cost);
+      sum.ideal_sectors += static_cast<std::int64_t>(site.ideal);
+    }
   }
   return sum;
 }
@@ -44,6 +50,8 @@ TEST(Profile, AGateReadsItsLogitsOnce) {
     EXPECT_EQ(c.read, 2 * 4 * T * E) << version;
     EXPECT_EQ(c.written, 8 * T * k) << version;
     EXPECT_EQ(c.wavefronts > 0, version == "gpu_v1_row");
+    EXPECT_GT(c.ideal_sectors, 0);
+    EXPECT_EQ(c.sectors, c.ideal_sectors) << version;
   }
 }
 

@@ -83,7 +83,7 @@ function(octavo_profiled_kernels target)
   cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
   octavo_simt_wrappers(wrappers "profile_${target}" ${ARG_SOURCES})
   set_source_files_properties(${wrappers} PROPERTIES
-    COMPILE_OPTIONS "-Wno-sign-conversion;-O1;-g;-fsanitize=thread;-DOCTAVO_SIMT_PROFILE=1")
+    COMPILE_OPTIONS "-Wno-sign-conversion;-O1;-g;-gdwarf-4;-fsanitize=thread;-DOCTAVO_SIMT_PROFILE=1")
   target_sources(${target} PRIVATE ${wrappers})
   target_link_libraries(${target} PRIVATE octavo::simt_profile)
 endfunction()
