@@ -11,7 +11,21 @@ enum class Vote { kBallot, kAny, kAll };
 enum class BlockVote { kCount, kOr, kAnd };
 enum class Reduce { kAdd, kMax, kMin };
 enum class Atomic { kAdd, kMax, kMin, kOr, kAnd, kExch, kCas };
-enum class Bits { kPopc, kFfs, kClz, kBrev, kFloatToInt, kDp4a, kMin, kMax };
+enum class Bits {
+  kPopc,
+  kFfs,
+  kClz,
+  kBrev,
+  kFloatToInt,
+  kDp4a,
+  kMin,
+  kMax,
+  kMinUnsigned,
+  kMaxUnsigned
+};
+enum class Wide { kPopc, kMin, kMax };
+enum class Exact { kFma, kAdd, kMul, kReciprocal, kMin, kMax };
+enum class Approximate { kRsqrt, kExp, kLog, kLog2, kSin, kCos, kDivide };
 enum class Number { kBf16, kHalf, kE4m3, kE5m2 };
 
 struct Extents {
@@ -60,6 +74,9 @@ struct Extents {
   /* Copies n bytes in loads and stores of `width` = 4, 8 or 16, as elements of 2 or 4 bytes. */   \
   void packs(int width, int element, int n, const void* in, void* out);                            \
   void bits(Bits kind, int n, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out); \
+  void wide(Wide kind, int n, const long long* a, const long long* b, long long* out);             \
+  void exact(Exact kind, int n, const float* a, const float* b, const float* c, float* out);       \
+  void approximate(Approximate kind, int n, const float* a, const float* b, float* out);           \
   /* encoded[i] = number nearest to in[i], decoded[i] = its value. */                              \
   void convert(Number type, int n, const float* in, std::uint32_t* encoded, float* decoded);       \
   void decode(Number type, int n, const std::uint32_t* in, float* out);                            \

@@ -1,5 +1,4 @@
-// Kernels of conformance.h: matrix operations, copies, vector accesses, intrinsics and number
-// types.
+// Kernels of conformance.h: matrix operations, copies, vector accesses and number types.
 
 #include "common/simt/simt.h"
 #include "common/simt/tests/conformance.h"
@@ -93,23 +92,6 @@ __global__ void pack_kernel(int n, const T* in, T* out) {
   if (i < n) store_pack(out + i, load_pack<N>(in + i));
 }
 
-__global__ void bits_kernel(Bits kind, int n, const std::uint32_t* a, const std::uint32_t* b,
-                            std::uint32_t* out) {
-  for (int i = static_cast<int>(threadIdx.x); i < n; i += 32) {
-    const int ia = static_cast<int>(a[i]), ib = static_cast<int>(b[i]);
-    int r = 0;
-    if (kind == Bits::kPopc) r = __popc(a[i]);
-    if (kind == Bits::kFfs) r = __ffs(ia);
-    if (kind == Bits::kClz) r = __clz(ia);
-    if (kind == Bits::kBrev) r = static_cast<int>(__brev(a[i]));
-    if (kind == Bits::kFloatToInt) r = __float2int_rn(__uint_as_float(a[i]));
-    if (kind == Bits::kDp4a) r = __dp4a(ia, ib, 5);
-    if (kind == Bits::kMin) r = min(ia, ib);
-    if (kind == Bits::kMax) r = max(ia, ib);
-    out[i] = static_cast<std::uint32_t>(r);
-  }
-}
-
 template <class T>
 __global__ void convert_kernel(int n, const float* in, std::uint32_t* encoded, float* decoded) {
   for (int i = static_cast<int>(threadIdx.x); i < n; i += 32) {
@@ -183,9 +165,6 @@ void packs(int width, int element, int n, const void* in, void* out) {
   if (element == 2 && width == 4) launch_packs<2, bf16>(n, in, out);
   if (element == 2 && width == 8) launch_packs<4, bf16>(n, in, out);
   if (element == 2 && width == 16) launch_packs<8, bf16>(n, in, out);
-}
-void bits(Bits kind, int n, const std::uint32_t* a, const std::uint32_t* b, std::uint32_t* out) {
-  launch(bits_kernel, dim3(1), dim3(32), 0, nullptr, kind, n, a, b, out);
 }
 void convert(Number type, int n, const float* in, std::uint32_t* encoded, float* decoded) {
   for_type<Convert>(type, n, in, encoded, decoded);

@@ -1,10 +1,10 @@
-// Matrix operations, copies, vector accesses, intrinsics and number types against scalar models.
+// Copies, vector accesses and number types against scalar models.
 
-#include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
 
-#include "common/base/numbers.h"
 #include "common/simt/tests/conformance_fixture.h"
 
 namespace octavo::simt::conformance {
@@ -14,96 +14,6 @@ class DataConformance : public Conformance {};
 
 INSTANTIATE_TEST_SUITE_P(Schedules, DataConformance, ::testing::ValuesIn(schedules_under_test()),
                          name_of_schedule);
-
-std::uint16_t encode(Number type, float x) {
-  return type == Number::kBf16 ? octavo::bf16(x).bits : octavo::half(x).bits;
-}
-
-struct Position {
-  int row, column;
-};
-// PTX ISA, "Matrix Fragments for mma.m16n8k16": where element i of a lane's fragment lies.
-Position position_of_a(int lane, int i) {
-  const int group = lane >> 2, thread = lane % 4;
-  return {(0 <= i && i < 2) || (4 <= i && i < 6) ? group : group + 8,
-          thread * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
-}
-Position position_of_b(int lane, int i) {
-  return {(lane % 4) * 2 + (i & 1) + (i >= 2 ? 8 : 0), lane >> 2};
-}
-Position position_of_c(int lane, int i) {
-  return {i < 2 ? lane >> 2 : (lane >> 2) + 8, (lane % 4) * 2 + (i & 1)};
-}
-
-// Whole numbers below 2^24 in every partial sum: any order of summation gives the same floats.
-TEST_P(DataConformance, MmaMultipliesInPtxFragmentLayout) {
-  for (Number type : {Number::kBf16, Number::kHalf}) {
-    float a[16][16], b[16][8], c[16][8];
-    for (int i = 0; i < 16; ++i) {
-      for (int k = 0; k < 16; ++k)
-        a[i][k] = static_cast<float>(random(80, static_cast<std::uint64_t>(i * 16 + k)) % 64) - 31;
-      for (int j = 0; j < 8; ++j)
-        b[i][j] = static_cast<float>(random(81, static_cast<std::uint64_t>(i * 8 + j)) % 64) - 31;
-      for (int j = 0; j < 8; ++j)
-        c[i][j] = static_cast<float>(random(82, static_cast<std::uint64_t>(i * 8 + j)) % 999);
-    }
-    Shared<std::uint32_t> ra(32 * 4), rb(32 * 2);
-    Shared<float> rc(32 * 4), rd(32 * 4);
-    ra.fill(0);
-    rb.fill(0);
-    for (int lane = 0; lane < 32; ++lane) {
-      const auto at = [lane](int i, int registers) {
-        return static_cast<std::size_t>(lane * registers + i / 2);
-      };
-      for (int i = 0; i < 8; ++i) {
-        const Position p = position_of_a(lane, i);
-        ra[at(i, 4)] |= std::uint32_t{encode(type, a[p.row][p.column])} << (16 * (i & 1));
-      }
-      for (int i = 0; i < 4; ++i) {
-        const Position p = position_of_b(lane, i), q = position_of_c(lane, i);
-        rb[at(i, 2)] |= std::uint32_t{encode(type, b[p.row][p.column])} << (16 * (i & 1));
-        rc[static_cast<std::size_t>(lane * 4 + i)] = c[q.row][q.column];
-      }
-    }
-    kernels::mma(type, ra.data(), rb.data(), rc.data(), rd.data());
-    finish();
-    for (int lane = 0; lane < 32; ++lane) {
-      for (int i = 0; i < 4; ++i) {
-        const Position p = position_of_c(lane, i);
-        float want = c[p.row][p.column];
-        for (int k = 0; k < 16; ++k) want += a[p.row][k] * b[k][p.column];
-        ASSERT_EQ(rd[static_cast<std::size_t>(lane * 4 + i)], want)
-            << "lane " << lane << " element " << i;
-      }
-    }
-  }
-}
-
-TEST_P(DataConformance, LdmatrixHandsOutRowsOrColumns) {
-  for (int count : {1, 2, 4}) {
-    for (bool transposed : {false, true}) {
-      Shared<std::uint16_t> matrices(static_cast<std::size_t>(count) * 64);
-      for (std::size_t i = 0; i < matrices.size(); ++i)
-        matrices[i] = static_cast<std::uint16_t>(1000 + i);
-      Shared<std::uint32_t> out(static_cast<std::size_t>(count) * 32);
-      kernels::ldmatrix(count, transposed, matrices.data(), out.data());
-      finish();
-      for (int lane = 0; lane < 32; ++lane) {
-        for (int m = 0; m < count; ++m) {
-          std::uint32_t want = 0;
-          for (int h = 0; h < 2; ++h) {
-            const int major = lane / 4, minor = 2 * (lane % 4) + h;
-            const int at = m * 64 + (transposed ? minor * 8 + major : major * 8 + minor);
-            want |= std::uint32_t{matrices[static_cast<std::size_t>(at)]} << (16 * h);
-          }
-          ASSERT_EQ(out[static_cast<std::size_t>(lane * count + m)], want)
-              << "x" << count << (transposed ? " transposed" : "") << " lane " << lane << " matrix "
-              << m;
-        }
-      }
-    }
-  }
-}
 
 TEST_P(DataConformance, CpAsyncCopiesTheBytesAndZeroesTheRest) {
   for (int shift = 0; shift < 17; ++shift) {
@@ -142,65 +52,6 @@ TEST_P(DataConformance, PacksMoveEveryWidth) {
       for (std::size_t i = 0; i < kBytes; ++i)
         ASSERT_EQ(out[i], in[i]) << width << " " << element << " " << i;
     }
-  }
-}
-
-std::uint32_t model(Bits kind, std::uint32_t a, std::uint32_t b) {
-  int r = 0;
-  const int ia = static_cast<int>(a), ib = static_cast<int>(b);
-  switch (kind) {
-    case Bits::kPopc:
-      for (int i = 0; i < 32; ++i) r += static_cast<int>(a >> i & 1);
-      break;
-    case Bits::kFfs:
-      for (int i = 31; i >= 0; --i) {
-        if (a >> i & 1) r = i + 1;
-      }
-      break;
-    case Bits::kClz:
-      while (r < 32 && !(a >> (31 - r) & 1)) ++r;
-      break;
-    case Bits::kBrev: {
-      std::uint32_t reversed = 0;
-      for (int i = 0; i < 32; ++i) reversed = reversed << 1 | (a >> i & 1);
-      return reversed;
-    }
-    case Bits::kFloatToInt:
-      r = static_cast<int>(std::rint(static_cast<double>(std::bit_cast<float>(a))));
-      break;
-    case Bits::kDp4a:
-      r = 5;
-      for (int i = 0; i < 4; ++i) {
-        const int x = static_cast<int>(a >> (8 * i) & 255),
-                  y = static_cast<int>(b >> (8 * i) & 255);
-        r += (x >= 128 ? x - 256 : x) * (y >= 128 ? y - 256 : y);
-      }
-      break;
-    case Bits::kMin:
-      r = ia < ib ? ia : ib;
-      break;
-    case Bits::kMax:
-      r = ia > ib ? ia : ib;
-      break;
-  }
-  return static_cast<std::uint32_t>(r);
-}
-
-TEST_P(DataConformance, BitIntrinsics) {
-  constexpr int kN = 400;
-  Shared<std::uint32_t> a(kN), b(kN), out(kN);
-  for (Bits kind : {Bits::kPopc, Bits::kFfs, Bits::kClz, Bits::kBrev, Bits::kFloatToInt,
-                    Bits::kDp4a, Bits::kMin, Bits::kMax}) {
-    for (std::uint64_t i = 0; i < kN; ++i) {
-      a[i] = i < 32 ? 1u << i : i < 64 ? (1u << (i - 32)) - 1 : random(95, i);
-      b[i] = random(96, i);
-      if (kind == Bits::kFloatToInt)
-        a[i] = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<int>(i) - 200) * 0.5f);
-    }
-    kernels::bits(kind, kN, a.data(), b.data(), out.data());
-    finish();
-    for (std::size_t i = 0; i < kN; ++i)
-      ASSERT_EQ(out[i], model(kind, a[i], b[i])) << static_cast<int>(kind) << " " << a[i];
   }
 }
 
@@ -278,6 +129,45 @@ TEST_P(DataConformance, NumbersRoundToNearestEven) {
             << ", nearer is " << other;
       }
     }
+  }
+}
+
+// What lies beyond the largest number becomes infinity, where the format has one and is not of 8
+// bits: those saturate.
+TEST_P(DataConformance, TheEndsOfTheRangeAndTheSign) {
+  for (const Format& f : kFormats) {
+    const int all = 1 << (f.exponent_bits + f.mantissa_bits);
+    const auto top =
+        static_cast<std::uint32_t>(f.infinity ? all - (1 << f.mantissa_bits) : all - 1);
+    const double largest = value_of(f, top - 1), step = largest - value_of(f, top - 2);
+    const bool saturates = f.exponent_bits + f.mantissa_bits == 7;
+    const double beyond = saturates ? largest : INFINITY, smallest = value_of(f, 1);
+    const std::pair<double, double> cases[] = {{0, 0},
+                                               {smallest, smallest},
+                                               {smallest / 2, 0},
+                                               {smallest * 0.75, smallest},
+                                               {largest, largest},
+                                               {largest + step / 4, largest},
+                                               {largest + step / 2, beyond},
+                                               {largest * 2, beyond},
+                                               {INFINITY, beyond}};
+    constexpr std::size_t kN = 2 * std::size(cases) + 1;
+    Shared<float> in(kN), decoded(kN);
+    Shared<std::uint32_t> encoded(kN);
+    for (std::size_t i = 0; i < std::size(cases); ++i) {
+      in[2 * i] = static_cast<float>(cases[i].first);
+      in[2 * i + 1] = -in[2 * i];
+    }
+    in[kN - 1] = std::numeric_limits<float>::quiet_NaN();
+    kernels::convert(f.type, kN, in.data(), encoded.data(), decoded.data());
+    finish();
+    for (std::size_t i = 0; i < std::size(cases); ++i) {
+      EXPECT_EQ(decoded[2 * i], cases[i].second)
+          << "format " << static_cast<int>(f.type) << " of " << in[2 * i];
+      EXPECT_EQ(encoded[2 * i + 1], encoded[2 * i] | static_cast<std::uint32_t>(all))
+          << "format " << static_cast<int>(f.type) << " of " << in[2 * i + 1];
+    }
+    EXPECT_TRUE(std::isnan(decoded[kN - 1])) << "format " << static_cast<int>(f.type);
   }
 }
 
