@@ -2,7 +2,8 @@
 #
 #   octavo_library(NAME SOURCES ... DEPENDS ... [PRIVATE_DEPENDS ...])   static library NAME, alias octavo::NAME
 #   octavo_program(NAME SOURCES ... DEPENDS ...)                          executable, checks its CPU before main
-#   octavo_test(NAME LABELS ... SOURCES ... DEPENDS ...)                  GoogleTest program, discovered test by test
+#   octavo_test(NAME [PREFIX p] LABELS ... SOURCES ... DEPENDS ...)       GoogleTest program, discovered test by test;
+#       PREFIX stands before the tests' names where another program has tests of the same names
 #   octavo_fuzz(NAME SOURCES ... DEPENDS ...)                             libFuzzer program, only with OCTAVO_FUZZ
 #   octavo_bench(NAME SOURCES ... KERNELS a.cu ... DEPENDS ...)           NAME_bench, and NAME_counts of the same main, which
 #       counts what the kernels do (common/bench/profile_rows.h)
@@ -49,25 +50,27 @@ function(octavo_program name)
 endfunction()
 
 function(octavo_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "" "PREFIX" "SOURCES;DEPENDS;LABELS" ${ARGN})
   octavo_program(${name} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE OCTAVO_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   if("unit" IN_LIST ARG_LABELS)  # contract tests name their backend first: common/testing/contract.h
-    octavo_discover(${name} "-*/simt_*:*/cuda_*" ${ARG_LABELS})
-    octavo_discover(${name} "*/simt_*" simt)
-    octavo_discover(${name} "*/cuda_*" gpu)
+    octavo_discover(${name} "-*/simt_*:*/cuda_*" "${ARG_PREFIX}" ${ARG_LABELS})
+    octavo_discover(${name} "*/simt_*" "${ARG_PREFIX}" simt)
+    octavo_discover(${name} "*/cuda_*" "${ARG_PREFIX}" gpu)
   else()
-    octavo_discover(${name} "*" ${ARG_LABELS})
+    octavo_discover(${name} "*" "${ARG_PREFIX}" ${ARG_LABELS})
   endif()
 endfunction()
 
-# Makes a ctest test of each test of a GoogleTest program that the filter lets through.
-function(octavo_discover name filter)
+# Makes a ctest test of each test of a GoogleTest program that the filter lets through. Properties, the labels among them,
+# are set by name: two programs of one folder must not share one (common/tools/names_of_tests.py).
+function(octavo_discover name filter prefix)
   set(properties TIMEOUT 300)
   foreach(label IN LISTS ARGN)  # a list in one LABELS property is lost on the way; repeating the key keeps all
     list(APPEND properties LABELS ${label})
   endforeach()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_FILTER "${filter}" PROPERTIES ${properties})
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_FILTER "${filter}" TEST_PREFIX "${prefix}"
+    PROPERTIES ${properties})
 endfunction()
 
 function(octavo_fuzz name)

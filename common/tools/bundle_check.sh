@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
 # Proves that .deps/ suffices: in namespaces of its own, without a network and with the system's copies of the packages
-# hidden, it configures from nothing and builds the targets named (device_test and bench_test without arguments).
+# hidden, it configures from nothing, builds the targets named, and runs those that are called _test:
+#
+#   common/tools/bundle_check.sh [TARGET ...]        TARGET: device_test bench_test
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 if [[ ${1:-} != --inside ]]; then
+  [[ "$*" != -* && "$*" != *" -"* ]] || { echo "usage: bundle_check.sh [TARGET ...]" >&2; exit 2; }
+  [[ $# -gt 0 ]] || set -- device_test bench_test
   [[ -d .deps ]] || common/tools/bundle.sh
-  exec unshare --map-root-user --mount --net "$0" --inside ${@:-device_test bench_test}
+  exec unshare --map-root-user --mount --net "$0" --inside "$@"
 fi
 shift
 

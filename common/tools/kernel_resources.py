@@ -115,7 +115,9 @@ def check(root, expected, version):
 def main(arguments=None):
     parser = tree.parser(__doc__)
     parser.add_argument("--build", required=True, help="a build folder with OCTAVO_CUDA=ON")
-    parser.add_argument("--write", action="store_true", help="write the table instead of checking it")
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--check", action="store_true", help="check the committed table (the default)")
+    action.add_argument("--write", action="store_true", help="write the table instead of checking it")
     options = parser.parse_args(arguments)
     version = nvcc_version(options.build)
     if version is None:

@@ -10,6 +10,7 @@ import unittest
 
 import gpu_report
 import kernel_resources
+import names_of_tests
 import ptxas_log
 import roofline_figure
 import sass
@@ -101,6 +102,15 @@ class Tables(TreeTest):
         self.expect(tables, 1, "is no result file")
 
 
+class NamesOfTests(unittest.TestCase):
+    def test_tests_of_one_name_are_told_with_their_programs(self):
+        tests = [{"name": "A.b", "command": ["/x/one_test"]}, {"name": "A.c", "command": ["/x/one_test"]},
+                 {"name": "A.b", "command": ["/y/two_test"]}, {"name": "three_NOT_BUILT"}]
+        self.assertEqual(names_of_tests.breaches({"tests": tests}),
+                         ["2 tests are called A.b: in one_test, two_test"])
+        self.assertEqual(names_of_tests.breaches({"tests": tests[1:]}), [])
+
+
 LOG = """ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function '_ZN6octavo1kEPf' for 'sm_80'
 ptxas info    : Function properties for _ZN6octavo1kEPf
@@ -141,6 +151,7 @@ class Kernels(TreeTest):
         self.expect(kernel_resources, 1, "kernels.md:1: is not there", arguments=build)
         self.expect(kernel_resources, 0, "2 kernels written", arguments=build + ["--write"])
         self.expect(kernel_resources, 0, "no breach", arguments=build)
+        self.expect(kernel_resources, 0, "no breach", arguments=build + ["--check"])
         with open(os.path.join(self.root, "docs/results/kernels.md"), encoding="utf-8") as file:
             text = file.read()
         self.assertIn("| c/k.cu | `k` | sm_80 | 38 | 4096 | 0 | 0 |", text)

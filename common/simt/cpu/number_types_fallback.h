@@ -44,11 +44,10 @@ namespace simt_bits {
 inline std::uint32_t of(float f) { return __builtin_bit_cast(std::uint32_t, f); }
 inline float to(std::uint32_t u) { return __builtin_bit_cast(float, u); }
 inline bool is_nan(float f) { return (of(f) & 0x7fffffffu) > 0x7f800000u; }
-inline bool is_infinite(float f) { return (of(f) & 0x7fffffffu) == 0x7f800000u; }
 
 // |f| rounded to nearest, ties to even, to a number of `mantissa` bits with this exponent bias:
-// exponent and mantissa fields in one integer. An exponent that does not fit runs on upwards; f is
-// finite.
+// exponent and mantissa fields in one integer. An exponent that does not fit, infinity's too, runs
+// on upwards; f is a number.
 inline std::uint32_t encode(float f, int mantissa, int bias) {
   const std::uint32_t magnitude = of(f) & 0x7fffffffu;
   int exponent = static_cast<int>(magnitude >> 23) - 127, drop = 23 - mantissa;
@@ -110,7 +109,7 @@ struct alignas(2) __half {
   static std::uint16_t encode(float f) {
     if (simt_bits::is_nan(f)) return 0x7fff;
     const std::uint32_t sign = (simt_bits::of(f) >> 16) & 0x8000u;
-    const std::uint32_t m = simt_bits::is_infinite(f) ? 0x7c00u : simt_bits::encode(f, 10, 15);
+    const std::uint32_t m = simt_bits::encode(f, 10, 15);
     return static_cast<std::uint16_t>(sign | (m > 0x7c00u ? 0x7c00u : m));
   }
 };
@@ -131,7 +130,7 @@ struct __nv_fp8_e4m3 {  // no infinity; out of range saturates to 448
   static std::uint8_t encode(float f) {
     if (simt_bits::is_nan(f)) return 0x7f;
     const std::uint32_t sign = (simt_bits::of(f) >> 24) & 0x80u;
-    const std::uint32_t m = simt_bits::is_infinite(f) ? 0x7eu : simt_bits::encode(f, 3, 7);
+    const std::uint32_t m = simt_bits::encode(f, 3, 7);
     return static_cast<std::uint8_t>(sign | (m > 0x7eu ? 0x7eu : m));
   }
 };
@@ -147,7 +146,7 @@ struct __nv_fp8_e5m2 {  // out of range saturates to 57344
   static std::uint8_t encode(float f) {
     if (simt_bits::is_nan(f)) return 0x7f;
     const std::uint32_t sign = (simt_bits::of(f) >> 24) & 0x80u;
-    const std::uint32_t m = simt_bits::is_infinite(f) ? 0x7bu : simt_bits::encode(f, 2, 15);
+    const std::uint32_t m = simt_bits::encode(f, 2, 15);
     return static_cast<std::uint8_t>(sign | (m > 0x7bu ? 0x7bu : m));
   }
 };
