@@ -15,10 +15,11 @@ import tree
 
 
 def breaches(listing):
-    """One line for each name that several tests of ctest's JSON have, with their programs."""
+    """One line for each name that several tests of ctest's JSON have, with their programs; those not built are left out."""
     programs = collections.defaultdict(list)
     for test in listing["tests"]:
-        programs[test["name"]].append(os.path.basename(test.get("command", ["not built"])[0]))
+        if test.get("command"):
+            programs[test["name"]].append(os.path.basename(test["command"][0]))
     return [f"{len(found)} tests are called {name}: in {', '.join(found)}"
             for name, found in sorted(programs.items()) if len(found) > 1]
 

@@ -105,7 +105,7 @@ class Tables(TreeTest):
 class NamesOfTests(unittest.TestCase):
     def test_tests_of_one_name_are_told_with_their_programs(self):
         tests = [{"name": "A.b", "command": ["/x/one_test"]}, {"name": "A.c", "command": ["/x/one_test"]},
-                 {"name": "A.b", "command": ["/y/two_test"]}, {"name": "three_NOT_BUILT"}]
+                 {"name": "A.b", "command": ["/y/two_test"]}, {"name": "three_NOT_BUILT"}, {"name": "three_NOT_BUILT"}]
         self.assertEqual(names_of_tests.breaches({"tests": tests}),
                          ["2 tests are called A.b: in one_test, two_test"])
         self.assertEqual(names_of_tests.breaches({"tests": tests[1:]}), [])
