@@ -1,5 +1,6 @@
 #pragma once
-// Every conformance test runs in each of the executor's covering schedules; on a GPU once.
+// Every conformance test runs in each of the executor's covering schedules, in two of them with two
+// workers as well; on a GPU once.
 
 #include <gtest/gtest.h>
 
@@ -45,11 +46,19 @@ inline std::vector<Options> schedules_under_test() {
 #if defined(OCTAVO_SIMT_TEST_ON_GPU)
   return {Options{}};
 #else
-  return covering_schedules();
+  std::vector<Options> list = covering_schedules();
+  for (Schedule schedule : {Schedule::kForward, Schedule::kPct}) {  // blocks side by side
+    Options o;
+    o.schedule = schedule;
+    o.workers = 2;
+    list.push_back(o);
+  }
+  return list;
 #endif
 }
 inline std::string name_of_schedule(const ::testing::TestParamInfo<Options>& info) {
-  return std::string(name_of(info.param.schedule)) + std::to_string(info.param.seed);
+  return std::string(name_of(info.param.schedule)) + std::to_string(info.param.seed) +
+         (info.param.workers == 1 ? "" : "_workers" + std::to_string(info.param.workers));
 }
 
 }  // namespace octavo::simt::conformance
