@@ -98,7 +98,8 @@ std::string table(const std::vector<Row>& rows) {
     if (done[i]) continue;
     if (block == nullptr || block->topic != rows[i].topic || block->compute != rows[i].compute ||
         block->shape != rows[i].shape) {
-      text += (block == nullptr ? "" : "\n") + heading(rows[i]);
+      if (block != nullptr) text += '\n';
+      text += heading(rows[i]);
       block = &rows[i];
     }
     Line line;
