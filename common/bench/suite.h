@@ -32,6 +32,8 @@ class Suite {
   template <class Shape, class Args>
   void add(const testing::Topic<Shape, Args>& topic, std::shared_ptr<const Registry> registry,
            const std::vector<Shape>& shapes);
+  // A row that no topic has, such as a whole model's.
+  void add(Case c) { cases_.push_back(std::move(c)); }
 
   // Runs what --benchmark_filter selects, prints the table and writes JSON with --out FILE, or with
   // --save to docs/results/<machine>/<chapter>.json in the source tree. Returns 0; 1 when a row

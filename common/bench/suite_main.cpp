@@ -55,7 +55,9 @@ Arguments parse(int argc, char** argv, const std::string& chapter, bool profiles
 
 int time_rows(const std::vector<Case>& cases, std::int64_t probe_bytes, const std::string& out) {
   const std::string filter = benchmark::GetBenchmarkFilter();
-  const CountsByRow counts = counts_from_program(filter);
+  const bool kernels =
+      std::any_of(cases.begin(), cases.end(), [](const Case& c) { return c.row.is_kernel(); });
+  const CountsByRow counts = kernels ? counts_from_program(filter) : CountsByRow();
   ThreadPool pool(ThreadPool::default_size());
   CeilingProbe probe(pool, probe_bytes);
   std::vector<Row> rows = run_cases(cases, probe, pool);
