@@ -8,7 +8,7 @@ A table stands between markers, which name a file below docs/results and a topic
 
 Without arguments every Markdown file of the tree is checked and a table that is out of date is a breach; --write renews them.
 CPU rows, kernels with their modelled times, and kernels measured on a GPU share one table; what was not measured says so.
-A type or a shape that all rows share stands above them; the machine's ceilings stand once, under a file's last table.
+A type or a shape that all rows share stands above them, a column that no row fills is left out; the machine's ceilings stand once, under a file's last table.
 """
 
 import json
@@ -93,7 +93,7 @@ def table(result, topic, filters, with_roofs=True):
     head += [f"{name} (model)" for name in GPUS] + ["largest error"]
     lines = [cells_of(line) for line in lines_of(rows)]
     shared = [column for column in (1, 2) if len({cells[column] for cells in lines}) == 1]
-    kept = [column for column in range(len(head)) if column not in shared]
+    kept = [column for column in range(len(head)) if column not in shared and any(cells[column] for cells in lines)]
     text = f"**{', '.join([topic, *(lines[0][column] for column in shared)])}**\n\n"
     text += "| " + " | ".join(head[column] for column in kept) + " |\n|"
     text += "".join("---|" if column < 3 else "---:|" for column in kept) + "\n"

@@ -80,6 +80,8 @@ class Tables(TreeTest):
         self.assertNotIn("one thread reads", first)
         self.assertIn("**ffn, bf16, T 2, D 64**", second)
         self.assertIn("one thread reads 6.0 GB/s", second)
+        self.assertNotIn("A100", second)  # no kernel: nothing is modelled
+        self.assertIn("A100 (model)", first)
 
     def test_a_changed_number_is_found(self):
         self.write("README.md", BLOCK)
