@@ -13,7 +13,7 @@ namespace octavo {
 // All [T, E].
 struct NoisyLogits {
   View<const float, 2> clean;   // x Wg
-  View<const float, 2> spread;  // x Wn; the noise of an expert deviates by softplus of it
+  View<const float, 2> spread;  // x Wn^T; the noise of an expert deviates by softplus of it
   View<const float, 2> normal;  // a standard normal draw each
 };
 

@@ -54,7 +54,7 @@ void show_overflow() {
   fmt::print(
       "1. What a capacity drops: {} tokens, {} experts, percent of choices over capacity\n\n", T,
       E);
-  fmt::print("{:<34}", "factor");
+  fmt::print("{:<41}", "factor");
   const std::vector<std::string_view> factors = {"1", "1.25", "1.5", "2", "4"};
   for (std::string_view factor : factors) fmt::print("{:>8}", factor);
   fmt::print("\n");
@@ -64,7 +64,7 @@ void show_overflow() {
     const View<const float, 2> rows(z.data(), {T, E});
     for (bool top2 : {false, true}) {
       const Choices c = top2 ? gshard_top2(rows, View<const float, 1>(u, {T})) : switch_top1(rows);
-      fmt::print("{:<34}", fmt::format("{}, popularity 1 / rank^{}",
+      fmt::print("{:<41}", fmt::format("{}, popularity 1 / rank^{}",
                                        top2 ? "GShard, top 2" : "Switch, top 1", skew));
       for (std::string_view factor : factors) fmt::print("{:>8.1f}", overflow(c, factor));
       fmt::print("\n");

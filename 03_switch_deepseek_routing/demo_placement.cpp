@@ -39,7 +39,7 @@ void show_policies(const char* title, const RoutingTrace& trace, std::int64_t sl
                    double expert_bytes) {
   fmt::print("\n{}: {} steps, {} layers, {} of {} experts a layer on the GPU\n", title,
              trace.steps(), trace.layers, slots, trace.experts);
-  fmt::print("{:<22}{:>10}{:>12}{:>16}\n", "", "hits", "fetched", "x no misses");
+  fmt::print("{:<22}{:>10}{:>12}{:>20}\n", "", "hits", "fetched", "time, no misses = 1");
   CacheCounts none;
   none.layer_misses.resize(trace.uses.size());
   none.layer_prefetches = none.layer_misses;
@@ -51,7 +51,7 @@ void show_policies(const char* title, const RoutingTrace& trace, std::int64_t sl
                                 {"LRU, next layer ahead", {CachePolicy::kLru, slots, ahead}},
                                 {"oracle", {CachePolicy::kOracle, slots, 0}}}) {
     const CacheCounts counts = replay(trace, row.settings);
-    fmt::print("{:<22}{:>8.1f} %{:>12}{:>16.1f}\n", row.name, 100 * counts.hit_rate(),
+    fmt::print("{:<22}{:>8.1f} %{:>12}{:>20.1f}\n", row.name, 100 * counts.hit_rate(),
                counts.uses - counts.hits + counts.prefetched,
                step_seconds(trace, counts, expert_bytes, 0, machine) / least);
   }

@@ -70,7 +70,7 @@ std::string heading(const Row& row) {
                       "TFLOP/s", "roof%", "x_v1");
   for (const GpuSpec& gpu : gpu_specs())
     text += fmt::format(" {:>12}", fmt::format("{} model", gpu.name));
-  return text + fmt::format(" {:>12}\n", "max error");
+  return text + fmt::format(" {:>12}\n", "from v1");
 }
 
 }  // namespace

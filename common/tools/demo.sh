@@ -3,7 +3,9 @@
 set -euo pipefail
 program=$1
 
-heading() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+bold='' plain=''
+if [[ -t 1 && -z ${NO_COLOR:-} ]]; then bold=$'\033[1m' plain=$'\033[0m'; fi
+heading() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 
 # show VERB ARGS...: prints the command as a user would type it, then runs it.
 show() {

@@ -90,7 +90,7 @@ def table(result, topic, filters, with_roofs=True):
     if not rows:
         raise ValueError(f"no row of topic {' '.join([topic, *filters])}")
     head = ["version", "type", "shape", "measured", "GB/s", "TFLOP/s", "of the roof", "times v1"]
-    head += [f"{name} (model)" for name in GPUS] + ["largest error"]
+    head += [f"{name} (model)" for name in GPUS] + ["differs from v1 by"]
     lines = [cells_of(line) for line in lines_of(rows)]
     shared = [column for column in (1, 2) if len({cells[column] for cells in lines}) == 1]
     kept = [column for column in range(len(head)) if column not in shared and any(cells[column] for cells in lines)]
