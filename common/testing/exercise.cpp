@@ -25,7 +25,7 @@ constexpr Phrase kCircumstances[] = {
 };
 
 constexpr Phrase kFaults[] = {
-    {"^threw: (simt: )?", "the run was stopped. "},
+    {"^threw: (simt: )?", "the run was stopped: "},
     {"^(\\w+): element (\\d+): got -?nan, want (.*)$",
      "element $2 of $1 is NaN and should be $3. Outputs and shared memory start as NaN: either no "
      "thread wrote it, or it was made of shared memory that was read too early."},

@@ -98,7 +98,7 @@ TEST(Exercise, ARowThatMindsItsNeighbours) {
 
 TEST(Exercise, ARunThatStops) {
   const Verdict v = verdict_on([](Exec&, const Args&, const Prepared&) { fail("no {}", "room"); });
-  EXPECT_THAT(v.text, HasSubstr("The run was stopped. no room\n"));
+  EXPECT_THAT(v.text, HasSubstr("The run was stopped: no room\n"));
 }
 
 TEST(Exercise, OtherComplaintsKeepTheirWords) {
