@@ -8,11 +8,7 @@
 
 int main(int argc, char** argv) {
   using namespace octavo;
-  const auto registry = [] {
-    auto r = std::make_shared<Registry>();
-    dense_ffn::append_versions(*r);
-    return r;
-  }();
+  const auto registry = registry_of(dense_ffn::append_versions);
   bench::Suite suite("ch01");
   suite.add(dense_ffn::matmul_topic(), registry,
             {{.T = 1, .N = 14336, .K = 4096},

@@ -12,12 +12,6 @@ namespace {
 using testing::name_of_subject;
 using testing::subjects;
 
-std::shared_ptr<const Registry> registry() {
-  auto r = std::make_shared<Registry>();
-  append_versions(*r);
-  return r;
-}
-
 // Versions for few rows refuse the shape that the others are checked on most thoroughly, so they
 // get their own: a few blocks and a tail, 9 rows, for the product also a round over K and a tail.
 template <class Shape, class Args>
@@ -25,7 +19,7 @@ std::vector<testing::Subject> decode_subjects(testing::Topic<Shape, Args> topic,
                                               const Shape& smallest) {
   topic.shapes = {smallest};
   topic.smallest = 0;
-  std::vector<testing::Subject> all = subjects(topic, registry());
+  std::vector<testing::Subject> all = subjects(topic, registry_of(append_versions));
   std::erase_if(
       all, [](const testing::Subject& s) { return s.label.find("_decode/") == std::string::npos; });
   return all;
@@ -34,7 +28,8 @@ std::vector<testing::Subject> decode_subjects(testing::Topic<Shape, Args> topic,
 class MatmulContract : public testing::ContractTest {};
 TEST_P(MatmulContract, Holds) { check(); }
 INSTANTIATE_TEST_SUITE_P(Matmul, MatmulContract,
-                         ::testing::ValuesIn(subjects(matmul_topic(), registry())),
+                         ::testing::ValuesIn(subjects(matmul_topic(),
+                                                      registry_of(append_versions))),
                          name_of_subject);
 
 INSTANTIATE_TEST_SUITE_P(MatmulDecode, MatmulContract,
@@ -43,7 +38,8 @@ INSTANTIATE_TEST_SUITE_P(MatmulDecode, MatmulContract,
 
 class FfnContract : public testing::ContractTest {};
 TEST_P(FfnContract, Holds) { check(); }
-INSTANTIATE_TEST_SUITE_P(Ffn, FfnContract, ::testing::ValuesIn(subjects(ffn_topic(), registry())),
+INSTANTIATE_TEST_SUITE_P(Ffn, FfnContract,
+                         ::testing::ValuesIn(subjects(ffn_topic(), registry_of(append_versions))),
                          name_of_subject);
 INSTANTIATE_TEST_SUITE_P(
     FfnDecode, FfnContract,
@@ -53,7 +49,8 @@ INSTANTIATE_TEST_SUITE_P(
 class CastContract : public testing::ContractTest {};
 TEST_P(CastContract, Holds) { check(); }
 INSTANTIATE_TEST_SUITE_P(Cast, CastContract,
-                         ::testing::ValuesIn(subjects(cast_topic(), registry())), name_of_subject);
+                         ::testing::ValuesIn(subjects(cast_topic(), registry_of(append_versions))),
+                         name_of_subject);
 
 }  // namespace
 }  // namespace octavo::dense_ffn

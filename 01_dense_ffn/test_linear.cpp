@@ -85,8 +85,7 @@ TEST_F(LinearTest, WrongShapesAreRefused) {
 
 // Fewer rows may take more scratch; a decoder asks once, for its largest batch.
 TEST(VersionLinear, TheWorkspaceOfABatchIsEnoughForEachSmallerOne) {
-  auto registry = std::make_shared<Registry>();
-  dense_ffn::append_versions(*registry);
+  const auto registry = registry_of(dense_ffn::append_versions);
   ThreadPool threads(1);
   const std::vector<float> w = testing::normal(256 * 192, 1), x = testing::normal(20 * 192, 2);
   for (const Backend backend : {Backend::kCpu, Backend::kSimt}) {
@@ -111,8 +110,7 @@ TEST(VersionLinear, TheWorkspaceOfABatchIsEnoughForEachSmallerOne) {
 
 // A batch in which the type of the weights is not the Exec's: a model may mix them.
 TEST(VersionLinear, FollowsTheTypeOfItsWeights) {
-  auto registry = std::make_shared<Registry>();
-  dense_ffn::append_versions(*registry);
+  const auto registry = registry_of(dense_ffn::append_versions);
   ThreadPool threads(1);
   std::vector<float> w(16 * 8);
   for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(static_cast<int>(i % 9) - 4);

@@ -18,17 +18,6 @@ namespace octavo::dense_ffn {
 // batch could change a row's bits with its neighbours'.
 inline constexpr std::int64_t kFewBatchRows = 16, kManyBatchRows = 1 << 16;
 
-// Where the factory takes versions from, if the topic has one for its device; else null.
-template <class Args>
-const VersionChoice* versions_of(const LinearFactory& factory, std::string_view topic) {
-  const VersionChoice* const choice = factory.versions();
-  if (choice == nullptr) return nullptr;
-  const auto versions = choice->registry->versions<Args>(topic);
-  const bool some = std::ranges::any_of(
-      versions, [choice](const Version<Args>& v) { return v.backend == choice->device.backend; });
-  return some ? choice : nullptr;
-}
-
 // A weight in the compute type on a device; borrows host memory that is already right.
 class PlacedWeight {
  public:

@@ -29,9 +29,7 @@ std::shared_ptr<const Registry> in_bf16(const Registry& from, std::string_view t
 }
 
 int run(int argc, char** argv) {
-  auto registry = std::make_shared<Registry>();
-  dense_ffn::append_versions(*registry);
-  append_versions(*registry);
+  const auto registry = registry_of(dense_ffn::append_versions, append_versions);
   const auto every = [](const auto&) { return true; };
   const auto host = [](const auto& v) { return v.backend == Backend::kCpu; };
   const auto kernels = [](const auto& v) { return v.backend != Backend::kCpu; };

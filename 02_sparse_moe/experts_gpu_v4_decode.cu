@@ -13,7 +13,10 @@
 //
 // Grid: x along columns in 16s (8 of H when gated), y along the list; 256 threads. FLOPs: 6 T k D F
 // when gated, else 4 T k D F. Bytes: the weights of the experts that are reached, once for every 16
-// of their rows; x and H again by each block, from the caches.
+// of their rows; x and H again by each block, from the caches. Stores of H: when gated a block owns
+// 8 columns, 16 bytes of a row and half of a sector, so that they take twice their sectors, 4 F
+// bytes a slot. Blocks of 16 columns would need each sector once, and there would be half as many
+// to read the 4 D F bytes of gate and up.
 // Instantiations: fp32 and bf16, each with rows of 16-byte pieces and with any, of two kernels.
 
 #include "01_dense_ffn/decode_rows.h"

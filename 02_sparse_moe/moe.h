@@ -83,10 +83,10 @@ class MoeLayer : public FeedForward {
   std::function<void(const RoutingPlan&)> observer_;
 };
 
-// The parts of a layer from a checkpoint's weights: by the versions that the factory takes (its
-// registry must have this chapter's topics); where it takes none, or there is none for its device,
-// one FeedForward an expert and the router's reference. Weights are in host memory and must outlive
-// what is made of them.
+// The parts of a layer from a checkpoint's weights: by the versions that the factory takes, whose
+// registry must have this chapter's topics for its device; where it takes none, one FeedForward an
+// expert and the router's reference. Weights are in host memory and must outlive what is made of
+// them.
 std::unique_ptr<ExpertWeights> make_experts(const LinearFactory& factory,
                                             const std::vector<FfnWeights>& experts,
                                             std::int64_t top_k);

@@ -16,7 +16,6 @@ using dense_ffn::kFewBatchRows;
 using dense_ffn::kManyBatchRows;
 using dense_ffn::PlacedWeight;
 using dense_ffn::Versions;
-using dense_ffn::versions_of;
 
 // Scores, ids and slots are fp32 and integers, whatever type the matrices have.
 constexpr DType kScores = DType::kF32;
@@ -173,7 +172,7 @@ std::unique_ptr<ExpertWeights> make_experts(const LinearFactory& factory,
                                             const std::vector<FfnWeights>& experts,
                                             std::int64_t top_k) {
   require(!experts.empty(), "a sparse layer without experts");
-  if (const auto* choice = versions_of<ExpertsArgs>(factory, "experts")) {
+  if (const VersionChoice* const choice = factory.versions()) {
     return std::make_unique<VersionExperts>(*choice, experts, top_k);
   }
   std::vector<std::unique_ptr<FeedForward>> separate;
@@ -182,7 +181,7 @@ std::unique_ptr<ExpertWeights> make_experts(const LinearFactory& factory,
 }
 
 std::unique_ptr<Router> make_router(const LinearFactory& factory, SoftmaxRouting routing) {
-  if (const auto* choice = versions_of<GatingArgs>(factory, "gating")) {
+  if (const VersionChoice* const choice = factory.versions()) {
     return std::make_unique<VersionRouter>(*choice, routing);
   }
   return std::make_unique<SoftmaxTopKRouter>(std::move(routing));

@@ -12,27 +12,24 @@ namespace {
 using testing::name_of_subject;
 using testing::subjects;
 
-std::shared_ptr<const Registry> registry() {
-  auto r = std::make_shared<Registry>();
-  append_versions(*r);
-  return r;
-}
-
 class GatingContract : public testing::ContractTest {};
 TEST_P(GatingContract, Holds) { check(); }
 INSTANTIATE_TEST_SUITE_P(Gating, GatingContract,
-                         ::testing::ValuesIn(subjects(gating_topic(), registry())),
+                         ::testing::ValuesIn(subjects(gating_topic(),
+                                                      registry_of(append_versions))),
                          name_of_subject);
 
 class AlignContract : public testing::ContractTest {};
 TEST_P(AlignContract, Holds) { check(); }
 INSTANTIATE_TEST_SUITE_P(Align, AlignContract,
-                         ::testing::ValuesIn(subjects(align_topic(), registry())), name_of_subject);
+                         ::testing::ValuesIn(subjects(align_topic(), registry_of(append_versions))),
+                         name_of_subject);
 
 class ExpertsContract : public testing::ContractTest {};
 TEST_P(ExpertsContract, Holds) { check(); }
 INSTANTIATE_TEST_SUITE_P(Experts, ExpertsContract,
-                         ::testing::ValuesIn(subjects(experts_topic(), registry())),
+                         ::testing::ValuesIn(subjects(experts_topic(),
+                                                      registry_of(append_versions))),
                          name_of_subject);
 
 }  // namespace

@@ -5,8 +5,9 @@
 
 #include "02_sparse_moe/cpu_versions.h"
 #include "02_sparse_moe/routing.h"
+#include "02_sparse_moe/versions.h"
 #include "common/base/threads.h"
-#include "common/testing/compare.h"
+#include "common/testing/contract.h"
 #include "common/testing/random.h"
 
 namespace octavo::sparse_moe {
@@ -70,6 +71,55 @@ TEST(GroupedExperts, BlocksOfRowsAndAnyNumberOfThreads) {
   EXPECT_TRUE(c) << c.message;
   EXPECT_EQ(layer.grouped(2), one);
   EXPECT_EQ(layer.grouped(7), one);
+}
+
+constexpr std::int64_t kTokens = 5, kChoices = 3, kExperts = 4, kWidth = 40, kHidden = 24;
+
+// y of a version when every token weighs its choices so.
+std::vector<float> weighted(const Version<ExpertsArgs>& version,
+                            const std::vector<float>& weights) {
+  testing::OperandSettings settings;
+  settings.device = device_of(version.backend);
+  settings.compute = version.dtypes.contains(DType::kF32) ? DType::kF32 : DType::kBF16;
+  testing::Operands o(settings);
+  RoutingPlan plan{.tokens = kTokens, .experts = kExperts, .top_k = kChoices};
+  for (int slot = 0; slot < kTokens * kChoices; ++slot) plan.ids.push_back((slot * 7 + 2) % 4);
+  sort_slots(plan);
+  const auto of = [](const auto& values) {
+    return [&values](std::int64_t i) {
+      return static_cast<double>(values[static_cast<std::size_t>(i) % values.size()]);
+    };
+  };
+  ExpertsArgs a;
+  a.x = o.tensor("x", {kTokens, kWidth});
+  a.weights.gate = o.weight("gate", {kExperts, kHidden, kWidth});
+  a.weights.up = o.weight("up", {kExperts, kHidden, kWidth});
+  a.weights.down = o.weight("down", {kExperts, kWidth, kHidden});
+  a.ids = o.input<int>("ids", {kTokens, kChoices}, of(plan.ids));
+  a.weight = o.input<float>("weight", {kTokens, kChoices}, of(weights));
+  a.offsets = o.input<int>("offsets", {kExperts + 1}, of(plan.offsets));
+  a.order = o.input<int>("order", {kTokens * kChoices}, of(plan.order));
+  a.y = o.output<float>("y", {kTokens, kWidth});
+  EXPECT_TRUE(testing::detail::run_version(version, a, o).empty()) << version.name;
+  const std::vector<double> y = o.result("y");
+  return {y.begin(), y.end()};
+}
+
+// From the experts' results one by one, bit for bit. The other order has other bits.
+TEST(Experts, EveryVersionSumsInSlotOrder) {
+  const std::vector<float> w = {0.7f, -0.3f, 0.55f};
+  const auto registry = registry_of(append_versions);
+  for (const Version<ExpertsArgs>& v : registry->versions<ExpertsArgs>("experts")) {
+    if (v.backend == Backend::kCuda) continue;  // fuses a product with its sum
+    const std::vector<float> y = weighted(v, w), a = weighted(v, {1, 0, 0}),
+                             b = weighted(v, {0, 1, 0}), c = weighted(v, {0, 0, 1});
+    int backwards = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      EXPECT_EQ(y[i], (w[0] * a[i] + w[1] * b[i]) + w[2] * c[i]) << v.name << " " << i;
+      backwards += y[i] == (w[2] * c[i] + w[1] * b[i]) + w[0] * a[i];
+    }
+    EXPECT_LT(backwards, std::ssize(y)) << v.name;
+  }
 }
 
 }  // namespace

@@ -112,9 +112,8 @@ class RouterConformance : public ::testing::TestWithParam<std::tuple<std::string
     if (std::get<0>(GetParam()) == "reference") {
       return make_router(ReferenceLinearFactory(), routing);
     }
-    auto registry = std::make_shared<Registry>();
-    sparse_moe::append_versions(*registry);
-    return make_router(VersionLinearFactory(registry, device()), routing);
+    return make_router(VersionLinearFactory(registry_of(sparse_moe::append_versions), device()),
+                       routing);
   }
   Device device() const { return std::get<0>(GetParam()) == "simt" ? simt_device() : cpu_device(); }
 };

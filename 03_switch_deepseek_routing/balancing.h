@@ -19,6 +19,8 @@ struct LabSettings {
   // All inputs share a mean that is larger than what tells them apart, and the router starts with
   // strong opinions: the set-up in which a router collapses.
   bool shifted = false;
+  // Tokens choose among the first so many. 1: a dense layer with the FLOPs of a token's one expert.
+  std::int64_t experts = kLabExperts;
   std::uint64_t seed = 1;
   std::int64_t tokens = 512;  // of a step
   std::int64_t steps = 1000;
@@ -29,7 +31,8 @@ struct LabBatch {
 };
 LabBatch lab_batch(const LabSettings& settings, std::int64_t step);
 
-// y = s_e W2_e relu(W1_e x) with e the expert of the largest s + bias, s the scores of W_r x.
+// y = s_e W2_e relu(W1_e x) with e the allowed expert of the largest s + bias, s the scores of W_r
+// x.
 class LabModel {
  public:
   explicit LabModel(const LabSettings& settings);

@@ -87,7 +87,7 @@ Scored score(const LabSettings& settings, const double* router, const float* bia
   }
   const auto biased = [&](std::int64_t e) { return r.s[e] + static_cast<double>(bias[e]); };
   r.chosen = 0;
-  for (std::int64_t e = 1; e < E; ++e) {
+  for (std::int64_t e = 1; e < settings.experts; ++e) {
     if (biased(e) > biased(r.chosen)) r.chosen = e;
   }
   return r;
@@ -131,6 +131,8 @@ LabModel::LabModel(const LabSettings& settings)
           "balancing: the auxiliary loss is of softmax probabilities");
   require(settings.tokens >= 1 && settings.steps >= 1, "balancing: {} steps of {} tokens",
           settings.steps, settings.tokens);
+  require(settings.experts >= 1 && settings.experts <= E,
+          "balancing: tokens choose among {} experts, must be from 1 to {}", settings.experts, E);
   double* p = parameters.data();
   normal(settings, kInit, 0, kRouter, settings.shifted ? 0.3 : 0.1, p);
   for (std::int64_t e = 0; e < E; ++e) {

@@ -8,11 +8,7 @@
 int main(int argc, char** argv) {
   using namespace octavo;
   using namespace octavo::switch_routing;
-  const auto registry = [] {
-    auto r = std::make_shared<Registry>();
-    append_versions(*r);
-    return r;
-  }();
+  const auto registry = registry_of(append_versions);
   bench::Suite suite("ch03");
   suite.add(grouped_top_k_topic(), registry,
             {deepseek_v3_gate(64), deepseek_v3_gate(4096), deepseek_v2_gate(4096)});

@@ -66,7 +66,7 @@ class VersionDeepseekRouter : public DeepseekRouter {
 std::unique_ptr<Router> make_deepseek_router(const LinearFactory& factory,
                                              const DeepseekRouting& routing,
                                              std::vector<float> bias) {
-  if (const auto* choice = dense_ffn::versions_of<GroupedTopKArgs>(factory, "grouped_top_k")) {
+  if (const VersionChoice* const choice = factory.versions()) {
     return std::make_unique<VersionDeepseekRouter>(*choice, routing, bias);
   }
   return std::make_unique<DeepseekRouter>(routing, std::move(bias));

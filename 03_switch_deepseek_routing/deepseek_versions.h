@@ -9,8 +9,8 @@
 
 namespace octavo {
 
-// By the versions that the factory takes, whose registry must have this chapter's topics; where it
-// takes none, the reference. `bias` as DeepseekRouter's.
+// By the versions that the factory takes, whose registry must have this chapter's topics for its
+// device; where it takes none, the reference. `bias` as DeepseekRouter's.
 std::unique_ptr<Router> make_deepseek_router(const LinearFactory& factory,
                                              const DeepseekRouting& routing,
                                              std::vector<float> bias = {});

@@ -38,10 +38,12 @@ std::vector<Arm> arms() {
 
 void show_balancing(const std::string& data_path) {
   const std::vector<Arm> all = arms();
-  std::vector<LabResult> results(all.size());
+  const LabSettings dense{.score = GateScore::kSigmoid, .experts = 1};
+  std::vector<LabResult> results(all.size() + 1);
   ThreadPool threads(ThreadPool::default_size());
-  threads.parallel_for(std::ssize(all), [&](std::int64_t i) {
-    results[static_cast<std::size_t>(i)] = train_lab(all[static_cast<std::size_t>(i)].settings);
+  threads.parallel_for(std::ssize(results), [&](std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    results[at] = train_lab(at < all.size() ? all[at].settings : dense);
   });
   fmt::print("\n4. A layer of {} experts trained for {} steps\n", kLabExperts,
              all[0].settings.steps);
@@ -63,6 +65,12 @@ void show_balancing(const std::string& data_path) {
                     {"history", r.history},
                     {"mse", r.mse}});
   }
+  require(results.back().finite, "the dense run diverged");
+  fmt::print(
+      "\nAt equal FLOPs, centred inputs, MSE: {:.3f} with one expert for all tokens, {:.3f} with "
+      "one "
+      "of {} for each.\n",
+      results.back().mse, results[3].mse, kLabExperts);
   if (data_path.empty()) return;
   std::ofstream file(data_path);
   file << nlohmann::json{{"experts", kLabExperts}, {"runs", data}}.dump(1) << '\n';

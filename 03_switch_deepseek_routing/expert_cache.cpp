@@ -32,7 +32,7 @@ class LayerCache {
     }
     if (here >= settings_.slots) {
       if (out < 0) return;
-      of(out).here = of(out).ahead = false;
+      of(out).here = false;
     }
     of(e).here = true;
   }

@@ -84,10 +84,27 @@ TEST_P(BalancingLabOfSeed, WithoutEitherARouterCollapses) {
   EXPECT_LT(bias.mse, none.mse);
 }
 
+// The FLOPs of a token are the same but for the router's.
+TEST_P(BalancingLabOfSeed, OneOfEightExpertsLearnsMoreThanOneForAll) {
+  LabSettings dense = settings(GateScore::kSigmoid, 0, 0, false, GetParam());
+  dense.experts = 1;
+  const LabResult one = train_lab(dense), eight = run(GateScore::kSigmoid, 0, 1e-3f);
+  EXPECT_EQ(one.share[0], 1);
+  EXPECT_LT(eight.mse, 0.8 * one.mse);
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, BalancingLabOfSeed, ::testing::Values(1, 2, 3));
 
 TEST(BalancingLab, TheLossIsOfProbabilities) {
   EXPECT_THROW(LabModel(settings(GateScore::kSigmoid, 0.1, 0)), Error);
+}
+
+TEST(BalancingLab, TokensChooseAmongTheExpertsThereAre) {
+  for (std::int64_t experts : {std::int64_t{0}, kLabExperts + 1}) {
+    LabSettings s = settings(GateScore::kSigmoid, 0, 0);
+    s.experts = experts;
+    EXPECT_THROW(LabModel{s}, Error);
+  }
 }
 
 }  // namespace

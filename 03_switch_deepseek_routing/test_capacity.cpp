@@ -124,6 +124,24 @@ TEST(Place, WhatRemainsOfAWeightIsAPolicy) {
   EXPECT_EQ(whole.weights, kThree.weights);
 }
 
+TEST(Place, ATokenThatLostAllItsExpertsHasNoWeightToShareOut) {
+  const CapacityPlan none = place(kThree, 0, DropPolicy::kPosition, AfterDrop::kRenormalize);
+  EXPECT_EQ(none.weights, Weights(6, 0));
+}
+
+// A row without a softmax is dispatched, whatever was drawn: its output is NaN and shows itself.
+// Where the largest weights stay, NaN is the smallest.
+TEST(Place, ANanIsDispatchedAndGivesWay) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> logits = {kNan, 0, 0}, drawn = {0.99f};
+  const Choices c = gshard_top2(rows(logits, 3), View<const float, 1>(drawn, {1}));
+  EXPECT_EQ(c.ids, (Ids{0, 1}));
+  EXPECT_TRUE(std::isnan(c.weights[0]) && std::isnan(c.weights[1]));
+  const Choices two = {
+      .tokens = 3, .experts = 1, .top_k = 1, .ids = {0, 0, 0}, .weights = {kNan, 0.1f, 0.2f}};
+  EXPECT_EQ(place(two, 2, DropPolicy::kProbability, AfterDrop::kKeep).ids, (Ids{-1, 0, 0}));
+}
+
 TEST(Place, FiveTokensForOneExpert) {
   const std::vector<float> logits = {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0};
   const Choices c = switch_top1(rows(logits, 4));

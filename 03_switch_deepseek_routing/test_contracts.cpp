@@ -12,22 +12,18 @@ namespace {
 using testing::name_of_subject;
 using testing::subjects;
 
-std::shared_ptr<const Registry> registry() {
-  auto r = std::make_shared<Registry>();
-  append_versions(*r);
-  return r;
-}
-
 class GroupedTopKContract : public testing::ContractTest {};
 TEST_P(GroupedTopKContract, Holds) { check(); }
 INSTANTIATE_TEST_SUITE_P(GroupedTopK, GroupedTopKContract,
-                         ::testing::ValuesIn(subjects(grouped_top_k_topic(), registry())),
+                         ::testing::ValuesIn(subjects(grouped_top_k_topic(),
+                                                      registry_of(append_versions))),
                          name_of_subject);
 
 class CapacityDispatchContract : public testing::ContractTest {};
 TEST_P(CapacityDispatchContract, Holds) { check(); }
 INSTANTIATE_TEST_SUITE_P(CapacityDispatch, CapacityDispatchContract,
-                         ::testing::ValuesIn(subjects(capacity_dispatch_topic(), registry())),
+                         ::testing::ValuesIn(subjects(capacity_dispatch_topic(),
+                                                      registry_of(append_versions))),
                          name_of_subject);
 
 }  // namespace

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "03_switch_deepseek_routing/expert_cache.h"
 #include "common/base/error.h"
+#include "common/model/test_files.h"
 
 namespace octavo::switch_routing {
 namespace {
@@ -113,9 +115,94 @@ TEST(ExpertCache, WhatFollowsIsFetchedAhead) {
                    (2 * 22 + 18 * ((10 + 10) + 1)) / 20.0 + 5);
 }
 
+// Two layers; only the second one's use of a slot is of interest.
+RoutingTrace pairs(const std::vector<std::pair<int, int>>& uses) {
+  RoutingTrace trace{.layers = 2, .experts = 8};
+  for (const auto& [first, second] : uses) {
+    trace.uses.push_back({first});
+    trace.uses.push_back({second});
+  }
+  return trace;
+}
+
+TEST(ExpertCache, AFetchAheadIsUsedOnceAndAnExpertThatIsThereIsNotFetched) {
+  const CacheSettings one{.slots = 1, .prefetch = 1};
+  const CacheCounts there = replay(pairs({{0, 4}, {0, 4}, {0, 4}}), one);
+  EXPECT_EQ(there.hits, 4);
+  EXPECT_EQ(there.prefetched, 0);
+  EXPECT_EQ(there.prefetch_used, 0);
+  const CacheCounts back = replay(pairs({{0, 4}, {1, 5}, {0, 4}, {0, 4}, {0, 4}}), one);
+  EXPECT_EQ(back.prefetched, 1);  // 4, after 5 had its slot
+  EXPECT_EQ(back.prefetch_used, 1);
+}
+
+TEST(ExpertCache, WhatIsFetchedAheadTogetherDoesNotPushOutEachOther) {
+  const CacheCounts counts =
+      replay(pairs({{0, 4}, {0, 4}, {0, 5}, {0, 4}}), {.slots = 1, .prefetch = 2});
+  EXPECT_EQ(counts.prefetched, 0);  // 4 and 5 are guessed, and 5 has the slot
+  EXPECT_EQ(counts.hits, 3 + 1);    // layer 0's but the first; 4's second use
+}
+
+// 4 is guessed and here already, so that 5 makes room for 6.
+TEST(ExpertCache, AGuessThatIsThereStays) {
+  const CacheCounts counts =
+      replay(pairs({{0, 4}, {1, 5}, {0, 6}, {2, 4}}), {.slots = 2, .prefetch = 1});
+  EXPECT_EQ(counts.layer_misses[7], 0);
+}
+
+TEST(RoutingTrace, TokensStayAsOftenAsTheyShouldAndEachWithItsOwnExpert) {
+  const auto stayed = [](double stay) {
+    const RoutingTrace trace =
+        synthetic_trace({.steps = 500, .layers = 1, .experts = 64, .top_k = 1, .stay = stay});
+    int n = 0;
+    for (std::size_t i = 1; i < trace.uses.size(); ++i) n += trace.uses[i] == trace.uses[i - 1];
+    return n;
+  };
+  EXPECT_LT(stayed(0), 30);
+  EXPECT_GT(stayed(0.9), 400);
+  const RoutingTrace batch = synthetic_trace(
+      {.steps = 20, .layers = 1, .experts = 64, .top_k = 1, .batch = 8, .stay = 0.9});
+  std::size_t distinct = 0;
+  for (const std::vector<int>& uses : batch.uses) distinct += uses.size();
+  EXPECT_GT(distinct, std::size_t{20 * 5});  // 8 tokens, rarely two with one expert
+}
+
+TEST(RoutingTrace, LayersHaveFavouritesOfTheirOwn) {
+  const RoutingTrace trace =
+      synthetic_trace({.steps = 400, .layers = 4, .experts = 64, .top_k = 1, .skew = 2});
+  std::set<int> favourites;
+  for (std::size_t layer = 0; layer < 4; ++layer) {
+    std::vector<int> used(64);
+    for (std::size_t i = layer; i < trace.uses.size(); i += 4) {
+      ++used[static_cast<std::size_t>(trace.uses[i][0])];
+    }
+    EXPECT_GT(std::ranges::max(used), 400 / 2);  // 1 / (1 + 1/4 + 1/9 + ..) is 0.61
+    favourites.insert(static_cast<int>(std::ranges::max_element(used) - used.begin()));
+  }
+  EXPECT_GE(favourites.size(), 3u);
+}
+
+TEST(RoutingTrace, AFileIsCheckedBeforeItIsBelieved) {
+  const model::TempFolder folder;
+  const auto read = [&](std::string_view text) {
+    return read_trace(folder.write("trace.json", text).string());
+  };
+  const RoutingTrace good = read(R"({"layers": 2, "experts": 4, "uses": [[0, 3], [1]]})");
+  EXPECT_EQ(good.uses, (std::vector<std::vector<int>>{{0, 3}, {1}}));
+  for (const char* bad : {R"({"layers": 2, "experts": 4, "uses": [[0]]})",
+                          R"({"layers": 0, "experts": 4, "uses": []})",
+                          R"({"layers": 1, "experts": 4, "uses": [[4]]})",
+                          R"({"layers": 1, "experts": 4, "uses": [[-1]]})",
+                          R"({"layers": 1, "uses": [[0]]})", "no JSON"}) {
+    EXPECT_THROW(read(bad), Error) << bad;
+  }
+}
+
 TEST(ExpertCache, WhatIsNoTraceIsRefused) {
   EXPECT_THROW(read_trace("no such file"), Error);
   EXPECT_THROW(synthetic_trace({.steps = 1, .layers = 1, .experts = 2, .top_k = 3}), Error);
+  EXPECT_THROW(synthetic_trace({.steps = 1, .layers = 1, .experts = 2, .top_k = 1, .stay = 1}),
+               Error);
   EXPECT_THROW(replay(single({0}), {.slots = 0}), Error);
 }
 

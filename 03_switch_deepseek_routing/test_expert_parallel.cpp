@@ -103,6 +103,14 @@ TEST(ExpertParallel, BytesAreThoseOfTheFormula) {
   EXPECT_EQ(spread(layer, {0, T}).bytes, 0);
 }
 
+TEST(Communicator, AnExchangeThatMpiCannotCountIsRefused) {
+  const auto send = [](std::int64_t width) {
+    run_ranks(1, [width](Communicator& ranks) { ranks.exchange_rows({}, {1}, {1}, width); });
+  };
+  EXPECT_THROW(send(std::int64_t{1} << 31), Error);
+  EXPECT_THROW(run_ranks(0, [](Communicator&) {}), Error);
+}
+
 TEST(ExpertParallel, RanksDivideTheExperts) {
   const SpreadLayer layer(6);
   EXPECT_THROW(spread(layer, {0, 2, 4, 6}), Error);

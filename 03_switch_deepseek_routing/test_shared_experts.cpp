@@ -100,6 +100,26 @@ TEST_F(SharedExpertTest, ARowOfABatchIsTheRowAloneAndANanStaysInIts) {
   EXPECT_TRUE(std::equal(all.begin() + 3 * D, all.end(), dirty.begin() + 3 * D));
 }
 
+// Needs so many bytes for a row.
+class Needy : public FeedForward {
+ public:
+  explicit Needy(std::int64_t bytes) : bytes_(bytes) {}
+  std::int64_t workspace(std::int64_t T) const override { return bytes_ * T; }
+  void forward(Exec&, View<const float, 2>, View<float, 2>) const override {}
+
+ private:
+  std::int64_t bytes_;
+};
+
+TEST(SharedExperts, OnePartAfterTheOtherTakesTheWorkspace) {
+  const auto bytes = [](std::int64_t routed, std::int64_t shared) {
+    return SharedExpertLayer(std::make_unique<Needy>(routed), std::make_unique<Needy>(shared))
+        .workspace(5);
+  };
+  EXPECT_EQ(bytes(3, 2), 15);
+  EXPECT_EQ(bytes(2, 3), 15);
+}
+
 TEST_F(SharedExpertTest, BothPartsAreWanted) {
   EXPECT_THROW(SharedExpertLayer(routed(), nullptr), Error);
   EXPECT_THROW(SharedExpertLayer(nullptr, swiglu(0, F)), Error);

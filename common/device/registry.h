@@ -118,4 +118,12 @@ const Version<Args>& Registry::pick(std::string_view topic, const Args& shape, c
   return *best;
 }
 
+// A registry of the versions that these functions add: registry_of(sparse_moe::append_versions).
+template <class... Append>
+std::shared_ptr<const Registry> registry_of(Append... append) {
+  auto registry = std::make_shared<Registry>();
+  (append(*registry), ...);
+  return registry;
+}
+
 }  // namespace octavo

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # The tour that `./run demo` gives: demo.sh PROGRAM. Every command it shows can be typed again as it stands.
+# demo.sh PROGRAM experts: the end of `./run demo 02`, the experts of tiny-moe that six subjects wake.
 set -euo pipefail
 program=$1
 
@@ -18,6 +19,21 @@ show() {
   "$program" "$@" 2>&1
 }
 
+subjects=(--chat "Tell me a story about Mira and a lantern." --chat "I need a recipe for potato soup."
+  --chat "Will it be cold in Bergen on Friday?" --chat "What is 47 + 35? Think of pears."
+  --chat "Write the accounts of Ines's theatre for May." --chat "Zoë came in because of a cough. Write it up.")
+heat_maps() {  # heat_maps MODEL...
+  local model
+  for model in "$@"; do show inspect "$model" --heat-map "${subjects[@]}"; done
+}
+
+if [[ ${2:-} == experts ]]; then
+  printf '\n7. Six subjects, and the experts of a trained model that they wake\n'
+  heat_maps tiny-moe
+  printf '\nThe same over held-out documents, as a figure: common/checkpoints/experts.svg\n'
+  exit
+fi
+
 heading "1. Text from a Mixture-of-Experts model with 2.8 million parameters, on this CPU"
 show generate --chat "Tell me a story about Mira and a lantern." --seed 2
 show generate --chat "Will it be cold in Bergen on Friday?" --seed 3
@@ -30,11 +46,7 @@ heading "3. What the model holds, and which of its experts a question wakes: com
 show inspect tiny-moe --chat "Tell me a story about Mira and a lantern." --chat "What is 47 + 35? Think of pears."
 
 heading "4. Six subjects, and the experts they wake in two models: a softmax router, and DeepSeek-V3's gate"
-subjects=(--chat "Tell me a story about Mira and a lantern." --chat "I need a recipe for potato soup."
-  --chat "Will it be cold in Bergen on Friday?" --chat "What is 47 + 35? Think of pears."
-  --chat "Write the accounts of Ines's theatre for May." --chat "Zoë came in because of a cough. Write it up.")
-show inspect tiny-moe --heat-map "${subjects[@]}"
-show inspect tiny-mla --heat-map "${subjects[@]}"
+heat_maps tiny-moe tiny-mla
 
 heading "5. The same accounting for models a thousand times larger, from their config alone"
 show inspect common/model/configs/mixtral-8x7b.json --memory 160

@@ -76,12 +76,6 @@ void append_versions(Registry& r) {
 #endif
 }
 
-std::shared_ptr<const Registry> registry() {
-  auto r = std::make_shared<Registry>();
-  append_versions(*r);
-  return r;
-}
-
 Topic<Shape, Args> topic_of(std::string name, Tolerance tolerance) {
   Topic<Shape, Args> topic;
   topic.name = std::move(name);
@@ -135,10 +129,12 @@ Topic<Shape, Args> transpose_topic() {
 class ExampleContract : public ContractTest {};
 TEST_P(ExampleContract, Holds) { check(); }
 INSTANTIATE_TEST_SUITE_P(Softmax, ExampleContract,
-                         ::testing::ValuesIn(subjects(softmax_topic(), registry())),
+                         ::testing::ValuesIn(subjects(softmax_topic(),
+                                                      registry_of(append_versions))),
                          name_of_subject);
 INSTANTIATE_TEST_SUITE_P(Transpose, ExampleContract,
-                         ::testing::ValuesIn(subjects(transpose_topic(), registry())),
+                         ::testing::ValuesIn(subjects(transpose_topic(),
+                                                      registry_of(append_versions))),
                          name_of_subject);
 
 }  // namespace
