@@ -16,17 +16,19 @@ TensorView matrix(const std::vector<float>& w, std::int64_t N, std::int64_t K) {
   return TensorView(View<const float, 2>(w.data(), {N, K}));
 }
 
-// Expert e multiplies its rows by e + 1 and remembers how many it saw.
+// Expert e multiplies its rows by e + 1 and remembers how many it saw, and how often it ran.
 class ScalingExperts : public LoopedExperts {
  public:
   explicit ScalingExperts(std::int64_t experts) : rows(static_cast<std::size_t>(experts)) {}
   std::int64_t experts() const override { return static_cast<std::int64_t>(rows.size()); }
   mutable std::vector<std::int64_t> rows;
+  mutable int runs = 0;
 
  protected:
   std::int64_t expert_workspace(std::int64_t) const override { return 0; }
   void forward_expert(Exec&, std::int64_t e, View<const float, 2> x,
                       View<float, 2> y) const override {
+    ++runs;
     rows[static_cast<std::size_t>(e)] += x.extent(0);
     for (std::int64_t i = 0; i < x.size(); ++i)
       y.data()[i] = x.data()[i] * static_cast<float>(e + 1);
@@ -47,8 +49,8 @@ TEST_F(MoeTest, SumsTheChosenExpertsByWeight) {
   experts.forward(exec_, View<const float, 2>(x, {2, 2}), View<const int, 2>(ids, {2, 2}),
                   View<const float, 2>(weights, {2, 2}), View<float, 2>(y, {2, 2}));
   EXPECT_EQ(y, (std::vector<float>{3.25f, 6.5f, 30, 60}));
-  EXPECT_EQ(experts.rows,
-            (std::vector<std::int64_t>{1, 1, 0, 2}));  // an expert without rows does not run
+  EXPECT_EQ(experts.rows, (std::vector<std::int64_t>{1, 1, 0, 2}));
+  EXPECT_EQ(experts.runs, 3);  // an expert without rows does not run
 }
 
 TEST_F(MoeTest, ASlotWithoutAnExpertAddsNothing) {
@@ -128,6 +130,69 @@ TEST_F(MoeTest, ObserverSeesThePlan) {
 }
 
 TEST_F(MoeTest, NoTokens) { EXPECT_TRUE(Layer().forward(exec_, {}).empty()); }
+
+// Parts that take so many bytes of the workspace for a row and do nothing with them.
+struct NeedyLinear : Linear {
+  explicit NeedyLinear(std::int64_t b) : bytes(b) {}
+  std::int64_t inputs() const override { return 2; }
+  std::int64_t outputs() const override { return 4; }
+  std::int64_t workspace(std::int64_t T) const override {
+    return Workspace::bytes_for<char>(bytes * T);
+  }
+  void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const override {
+    const Workspace::Scope scope(exec.workspace);
+    exec.workspace.take<char>(bytes * x.extent(0));
+    std::fill_n(y.data(), y.size(), 0.0f);
+  }
+  std::int64_t bytes;
+};
+struct NeedyRouter : SoftmaxTopKRouter {
+  explicit NeedyRouter(std::int64_t b) : SoftmaxTopKRouter(4, 2, true), bytes(b) {}
+  std::int64_t workspace(std::int64_t T) const override {
+    return Workspace::bytes_for<char>(bytes * T);
+  }
+  void choose(Exec& exec, View<const float, 2> logits, View<int, 2> ids,
+              View<float, 2> weights) const override {
+    const Workspace::Scope scope(exec.workspace);
+    exec.workspace.take<char>(bytes * logits.extent(0));
+    SoftmaxTopKRouter::choose(exec, logits, ids, weights);
+  }
+  std::int64_t bytes;
+};
+struct NeedyFeedForward : FeedForward {
+  explicit NeedyFeedForward(std::int64_t b) : bytes(b) {}
+  std::int64_t workspace(std::int64_t T) const override {
+    return Workspace::bytes_for<char>(bytes * T);
+  }
+  void forward(Exec& exec, View<const float, 2> x, View<float, 2> y) const override {
+    const Workspace::Scope scope(exec.workspace);
+    exec.workspace.take<char>(bytes * x.extent(0));
+    std::copy_n(x.data(), y.size(), y.data());
+  }
+  std::int64_t bytes;
+};
+
+// Whichever part needs most, and in every further forward too.
+TEST_F(MoeTest, TheWorkspaceItAsksForIsEnough) {
+  constexpr std::int64_t kMuch = 4096, kT = 3;
+  for (std::size_t needy = 0; needy < 4; ++needy) {
+    const auto bytes = [&](std::size_t part) { return part == needy ? kMuch : 1; };
+    std::vector<std::unique_ptr<FeedForward>> experts;
+    for (std::size_t e = 0; e < 4; ++e) {  // all rows go to experts 0 and 1
+      experts.push_back(std::make_unique<NeedyFeedForward>(e < 2 ? bytes(2 + e) : 1));
+    }
+    const MoeLayer layer(std::make_unique<NeedyLinear>(bytes(0)),
+                         std::make_unique<NeedyRouter>(bytes(1)),
+                         std::make_unique<SeparateExperts>(std::move(experts)));
+    Exec exec(cpu_device(), DType::kF32, threads_, layer.workspace(kT));
+    const std::vector<float> x = {1, 2, 3, 4, 5, 6};
+    for (int run = 0; run < 2; ++run) {
+      std::vector<float> y(6);
+      layer.forward(exec, View<const float, 2>(x, {kT, 2}), View<float, 2>(y, {kT, 2}));
+      EXPECT_EQ(y, x) << needy;
+    }
+  }
+}
 
 TEST_F(MoeTest, PartsThatDisagreeOnTheExpertsAreRefused) {
   const std::vector<float> w(8);

@@ -6,7 +6,10 @@
 #include <set>
 
 #include "03_switch_deepseek_routing/deepseek_routing.h"
+#include "03_switch_deepseek_routing/deepseek_versions.h"
+#include "03_switch_deepseek_routing/versions.h"
 #include "common/base/error.h"
+#include "common/base/threads.h"
 #include "common/testing/random.h"
 
 namespace octavo {
@@ -214,6 +217,33 @@ TEST(DeepseekRouting, WhatDoesNotFitIsRefused) {
   EXPECT_THROW(DeepseekRouter({.experts = 2, .top_k = 1}, {-1, -1})
                    .route(View<const float, 2>(nullptr, {0, 3})),
                Error);
+}
+
+// What a decoder gets: the same choices from a factory of versions as from the reference.
+TEST(DeepseekRouting, AFactorysRouterIsTheReferences) {
+  constexpr std::int64_t kT = 21;
+  const auto registry = registry_of(switch_routing::append_versions);
+  for (const bool biased : {true, false}) {
+    const DeepseekRouting v3{
+        .experts = 256, .top_k = 8, .groups = 8, .top_groups = 4, .scaling = 2.5};
+    const std::vector<float> bias = biased ? negative_biases(256, 4) : std::vector<float>();
+    const std::vector<float> z = testing::normal(kT * 256, 5);
+    const View<const float, 2> logits(z, {kT, 256});
+    const RoutingPlan want =
+        make_deepseek_router(ReferenceLinearFactory(), v3, bias)->route(logits);
+    for (const Device& device : {cpu_device(), simt_device()}) {
+      const auto router = make_deepseek_router(VersionLinearFactory(registry, device), v3, bias);
+      ThreadPool threads(2);
+      Exec exec(device, DType::kF32, threads, router->workspace(kT));
+      std::vector<int> ids(want.ids.size());
+      std::vector<float> weights(ids.size());
+      router->choose(exec, logits, View<int, 2>(ids, {kT, 8}), View<float, 2>(weights, {kT, 8}));
+      EXPECT_EQ(ids, want.ids) << name_of(device.backend);
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        EXPECT_NEAR(weights[i], want.weights[i], 1e-5) << name_of(device.backend);
+      }
+    }
+  }
 }
 
 }  // namespace

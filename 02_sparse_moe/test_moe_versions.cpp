@@ -1,0 +1,142 @@
+// The experts of a layer by versions of the registry against one reference layer an expert.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "01_dense_ffn/versions.h"
+#include "02_sparse_moe/moe.h"
+#include "02_sparse_moe/versions.h"
+#include "common/base/error.h"
+#include "common/base/threads.h"
+#include "common/testing/compare.h"
+#include "common/testing/random.h"
+
+namespace octavo {
+namespace {
+
+constexpr std::int64_t kD = 16, kF = 24, kE = 5, kTopK = 2;
+
+TensorView matrix(const std::vector<float>& w, std::int64_t N, std::int64_t K) {
+  return TensorView(View<const float, 2>(w.data(), {N, K}));
+}
+
+// Rows of `width` elements, last to first.
+template <class T>
+void reverse(std::vector<T>& rows, std::int64_t width) {
+  std::ranges::reverse(rows);
+  for (auto row = rows.begin(); row != rows.end(); row += width) std::reverse(row, row + width);
+}
+
+VersionLinearFactory versions_on(Backend backend) {
+  return {registry_of(dense_ffn::append_versions, sparse_moe::append_versions), device_of(backend)};
+}
+
+struct Stack {
+  std::vector<std::vector<float>> values;
+  std::vector<FfnWeights> experts;
+
+  Stack(Activation activation, bool gated) {
+    for (std::uint32_t i = 0; i < 3 * kE; ++i) values.push_back(testing::normal(kD * kF, i, 0.3));
+    for (std::size_t e = 0; e < kE; ++e) {
+      FfnWeights w;
+      w.activation = activation;
+      if (gated) w.gate = matrix(values[3 * e], kF, kD);
+      w.up = matrix(values[3 * e + 1], kF, kD);
+      w.down = matrix(values[3 * e + 2], kD, kF);
+      experts.push_back(w);
+    }
+  }
+
+  // y of T tokens, in just the workspace that the layer asks for; or of the same backwards.
+  std::vector<float> run(const LinearFactory& factory, Backend backend, std::int64_t T,
+                         bool backwards = false) const {
+    const auto layer = make_experts(factory, experts, kTopK);
+    EXPECT_EQ(layer->experts(), kE);
+    std::vector<int> ids;
+    for (int slot = 0; slot < T * kTopK; ++slot) ids.push_back(slot % 7 == 3 ? -1 : slot * 3 % 5);
+    std::vector<float> x = testing::normal(T * kD, 50), w = testing::normal(T * kTopK, 51);
+    if (backwards) {
+      reverse(ids, kTopK);
+      reverse(x, kD);
+      reverse(w, kTopK);
+    }
+    std::vector<float> y(x.size(), std::numeric_limits<float>::quiet_NaN());
+    ThreadPool threads(2);
+    Exec exec(device_of(backend), DType::kF32, threads, layer->workspace(T, kTopK));
+    layer->forward(exec, View<const float, 2>(x, {T, kD}), View<const int, 2>(ids, {T, kTopK}),
+                   View<const float, 2>(w, {T, kTopK}), View<float, 2>(y, {T, kD}));
+    return y;
+  }
+};
+
+TEST(VersionExperts, AgreeWithOneReferenceLayerAnExpert) {
+  for (const Activation activation : {Activation::kSilu, Activation::kRelu}) {
+    for (const bool gated : {true, false}) {
+      const Stack stack(activation, gated);
+      for (const std::int64_t T : {1, 16, 17, 40}) {
+        const std::vector<float> want = stack.run(ReferenceLinearFactory(), Backend::kCpu, T);
+        for (const Backend backend : {Backend::kCpu, Backend::kSimt}) {
+          const std::vector<float> got = stack.run(versions_on(backend), backend, T);
+          const testing::Comparison c =
+              testing::compare(got.data(), want.data(), std::ssize(want), {.absolute = 2e-5});
+          EXPECT_TRUE(c) << name_of(backend) << " T " << T << " " << gated << ": " << c.message;
+        }
+      }
+    }
+  }
+}
+
+TEST(VersionExperts, PermutingTokensPermutesOutputsBitForBit) {
+  const Stack stack(Activation::kSilu, true);
+  for (const Backend backend : {Backend::kCpu, Backend::kSimt}) {
+    const VersionLinearFactory factory = versions_on(backend);
+    for (const std::int64_t T : {7, 40}) {
+      std::vector<float> back = stack.run(factory, backend, T, true);
+      reverse(back, kD);
+      EXPECT_EQ(back, stack.run(factory, backend, T)) << name_of(backend) << " " << T;
+    }
+  }
+}
+
+TEST(VersionExperts, WhatDoesNotFitIsRefused) {
+  const Stack stack(Activation::kSilu, true);
+  EXPECT_THROW(make_experts(versions_on(Backend::kCpu), {}, kTopK), Error);
+  EXPECT_THROW(make_experts(ReferenceLinearFactory(), {}, kTopK), Error);
+  std::vector<FfnWeights> other = stack.experts;
+  other[2].up = matrix(stack.values[0], kF - 1, kD);
+  EXPECT_THROW(make_experts(versions_on(Backend::kCpu), other, kTopK), Error);
+  const std::vector<bf16> half(kF * kD);
+  other[2].up = TensorView(View<const bf16, 2>(half.data(), {kF, kD}));
+  EXPECT_THROW(make_experts(versions_on(Backend::kCpu), other, kTopK), Error);
+
+  const auto layer = make_experts(versions_on(Backend::kCpu), stack.experts, kTopK);
+  ThreadPool threads(1);
+  Exec exec(cpu_device(), DType::kF32, threads, 1 << 16);
+  const std::vector<float> x(kD), w(3);
+  const std::vector<int> ids(3);
+  std::vector<float> y(kD);
+  EXPECT_THROW(
+      layer->forward(exec, View<const float, 2>(x, {1, kD}), View<const int, 2>(ids, {1, 3}),
+                     View<const float, 2>(w, {1, 3}), View<float, 2>(y, {1, kD})),
+      Error);
+}
+
+// A factory of versions wants one for its device: it does not fall back to the host's.
+TEST(VersionExperts, ATopicWithoutAVersionForTheDeviceIsRefused) {
+  const Stack stack(Activation::kSilu, true);
+  const auto all = registry_of(sparse_moe::append_versions);
+  auto registry = std::make_shared<Registry>();
+  for (const Version<ExpertsArgs>& v : all->versions<ExpertsArgs>("experts")) {
+    if (v.backend == Backend::kCpu) registry->add("experts", v);
+  }
+  EXPECT_THROW(make_experts(VersionLinearFactory(registry, simt_device()), stack.experts, kTopK),
+               Error);
+  EXPECT_THROW(
+      make_router(VersionLinearFactory(registry, simt_device()), {.experts = kE, .top_k = kTopK}),
+      Error);
+}
+
+}  // namespace
+}  // namespace octavo
