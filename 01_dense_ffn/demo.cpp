@@ -10,12 +10,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "01_dense_ffn/ffn.h"
 #include "common/base/error.h"
+#include "common/base/output_file.h"
 #include "common/bench/ceilings.h"
 #include "common/bench/context.h"
 #include "common/bench/table.h"
@@ -96,10 +96,7 @@ void write_data(const std::string& path, const RooflineLayer& layer,
           tokens_at_ridge(m, layer.D, layer.F, layer.matrices, layer.weight_bytes)},
          {"points", points}});
   }
-  std::ofstream file(path);
-  file << data.dump(1) << '\n';
-  file.close();
-  require(file.good(), "{} cannot be written", path);
+  write_file(path, data.dump(1) + '\n');
 }
 
 void run(const std::string& data_path, int samples) {

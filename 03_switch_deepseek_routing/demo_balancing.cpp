@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "03_switch_deepseek_routing/balancing.h"
 #include "03_switch_deepseek_routing/demo.h"
 #include "common/base/error.h"
+#include "common/base/output_file.h"
 #include "common/base/threads.h"
 
 namespace octavo::switch_routing {
@@ -72,10 +72,8 @@ void show_balancing(const std::string& data_path) {
       "of {} for each.\n",
       results.back().mse, results[3].mse, kLabExperts);
   if (data_path.empty()) return;
-  std::ofstream file(data_path);
-  file << nlohmann::json{{"experts", kLabExperts}, {"runs", data}}.dump(1) << '\n';
-  file.close();
-  require(file.good(), "{} cannot be written", data_path);
+  const nlohmann::json runs{{"experts", kLabExperts}, {"runs", data}};
+  write_file(data_path, runs.dump(1) + '\n');
 }
 
 }  // namespace octavo::switch_routing

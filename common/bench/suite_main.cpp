@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "common/base/error.h"
+#include "common/base/output_file.h"
 #include "common/bench/context.h"
 #include "common/bench/profile_rows.h"
 #include "common/bench/suite.h"
@@ -17,14 +18,13 @@ namespace {
 void write(const std::string& path, const nlohmann::json& json) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder);
-  std::ofstream file(path);
-  file << json.dump(1) << '\n';
-  require(file.good(), "{} cannot be written", path);
+  write_file(path, json.dump(1) + '\n');
 }
 
 struct Arguments {
   std::string out;    // file for the rows; empty: none
   bool json = false;  // of the profile program
+  bool save = false;  // --save: the rows are kept as the machine's result
 };
 
 // What is ours is taken out, the rest is Google Benchmark's; its flags stay set. Throws Error for
@@ -38,6 +38,7 @@ Arguments parse(int argc, char** argv, const std::string& chapter, bool profiles
     if (profiles && word == "--json") {
       a.json = true;
     } else if (!profiles && word == "--save") {
+      a.save = true;
       a.out = fmt::format("{}/docs/results/{}/{}.json", OCTAVO_SOURCE_DIR, machine_name(), chapter);
     } else if (!profiles && word == "--out" && i + 1 < argc) {
       a.out = argv[++i];
@@ -51,6 +52,17 @@ Arguments parse(int argc, char** argv, const std::string& chapter, bool profiles
   benchmark::Initialize(&count, pointers.data());
   require(count == 1, "{} is no argument of this program", count == 1 ? "" : pointers[1]);
   return a;
+}
+
+// Throws Error for a filter that selects no row, and for one of which --save would keep a part.
+void check_filter(const std::vector<Case>& cases, const std::string& filter, bool save) {
+  const auto selected = std::ranges::count_if(
+      cases, [&](const Case& c) { return filter_selects(filter, c.row.name()); });
+  require(selected > 0, "--benchmark_filter is '{}', which selects none of the {} rows", filter,
+          cases.size());
+  require(!save || selected == std::ssize(cases),
+          "--save keeps all {} rows, --benchmark_filter '{}' selects {}; --out FILE keeps a part",
+          cases.size(), filter, selected);
 }
 
 int time_rows(const std::vector<Case>& cases, std::int64_t probe_bytes, const std::string& out) {
@@ -81,6 +93,7 @@ int Suite::main(int argc, char** argv) {
   try {
     const ProfileCall profile = linked_profiler();
     const Arguments a = parse(argc, argv, chapter_, profile != nullptr);
+    check_filter(cases_, benchmark::GetBenchmarkFilter(), a.save);
     if (profile == nullptr) return time_rows(cases_, probe_bytes_, a.out);
     return profile_rows(cases_, benchmark::GetBenchmarkFilter(), a.json, profile);
   } catch (const Error& e) {

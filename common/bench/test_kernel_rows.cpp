@@ -130,8 +130,11 @@ TEST(KernelRows, WithoutACountingProgramNothingIsModelled) {
 }
 
 TEST(KernelRows, BadArgumentsAreOneLineAndStatusTwo) {
-  for (const char* program : {"examples_bench --json", "examples_counts --save",
-                              "examples_counts '--benchmark_filter=('"}) {
+  for (const char* program :
+       {"examples_bench --json", "examples_counts --save", "examples_counts '--benchmark_filter=('",
+        "examples_bench '--benchmark_filter=('", "examples_counts --benchmark_filter=none",
+        "examples_bench --benchmark_filter=none --out /dev/full",
+        "examples_bench --benchmark_filter=cpu --save"}) {
     const Output text = run(fmt::format("'{}'/{}", kPrograms, program));
     EXPECT_EQ(text.status, 2) << program;
     EXPECT_EQ(std::count(text.text.begin(), text.text.end(), '\n'), 1) << text.text;
