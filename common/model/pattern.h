@@ -23,8 +23,8 @@ class Pattern {
   static Pattern literal(std::string_view text, std::string_view origin);
 
   // Appends the pieces of `text`, which must be valid UTF-8, in order: together they are the text,
-  // none is empty. Throws Error when the pattern backtracks without end (10 million steps or 64 MiB
-  // for one match).
+  // none is empty. Throws Error when the pattern backtracks without end: a million steps for a
+  // text and 100 more for each of its bytes, or 64 MiB for one match.
   void split(std::string_view text, std::vector<std::string_view>& pieces) const;
 
  private:

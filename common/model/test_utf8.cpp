@@ -1,3 +1,4 @@
+#include "common/base/error.h"
 #include "common/model/utf8.h"
 
 #include <gtest/gtest.h>
@@ -105,6 +106,20 @@ TEST(Pattern, PiecesAreTheTextInOrder) {
   // U+180E is no white space, and pieces are of the text given, not of the copy that was matched.
   EXPECT_EQ(split(Pattern::regex("\\s", "f"), "a\xe1\xa0\x8e b"),
             (Pieces{"a\xe1\xa0\x8e", " ", "b"}));
+}
+
+// Steps are counted over the whole text: a pattern that is slow at each of many places, and never
+// beyond the limit at one, ends too. What a long text honestly needs is there.
+TEST(Pattern, StepsAreLimitedForAText) {
+  std::string slow, runs;
+  for (int i = 0; i < 300; ++i) slow += std::string(20, 'x') + '!';
+  for (int i = 0; i < 300; ++i) runs += std::string(1000, ' ') + "a";
+  std::vector<std::string_view> pieces;
+  const Pattern exponential = Pattern::regex("(x+x+)+[yz]", "f");
+  EXPECT_THROW(exponential.split(slow, pieces), Error);
+  pieces.clear();
+  Pattern::regex("\\s+(?!\\S)|\\s+", "f").split(runs, pieces);
+  EXPECT_EQ(pieces.size(), 900u);  // all spaces but the last, that one, the letter
 }
 
 }  // namespace
