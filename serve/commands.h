@@ -35,6 +35,9 @@ void add_number(CLI::App& app, const std::string& name, std::optional<T>& target
       ->type_name(std::is_integral_v<T> ? "INT" : "FLOAT");
 }
 
+// A line on stderr for each of the model's notes.
+void print_notes(const LoadedModel& model);
+
 // --device, --compute and --version.
 void add_engine_choice(CLI::App& app, EngineChoice& choice);
 

@@ -1,10 +1,14 @@
-// The options that say where a model runs and with which versions.
+// The options that say where a model runs and with which versions, and what is said of the model.
 
 #include <memory>
 
 #include "serve/commands.h"
 
 namespace octavo::serve {
+
+void print_notes(const LoadedModel& model) {
+  for (const std::string& note : model.notes()) fmt::print(stderr, "octavo: note: {}\n", note);
+}
 
 void add_engine_choice(CLI::App& app, EngineChoice& choice) {
   app.add_option_function<std::string>(

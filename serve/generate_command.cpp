@@ -77,6 +77,7 @@ void run_generate(const Options& options) {
   ThreadPool threads(options.threads ? *options.threads : ThreadPool::default_size());
   const LoadedModel model(find_model(options.model), options.engine);
   const Request request = make_request(options, model);
+  print_notes(model);
   const GenerateOptions loop;
   Exec exec = model.make_exec(
       threads, std::min<std::int64_t>(std::ssize(request.prompt), loop.token_budget));

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "06_continuous_batching/generate.h"
 #include "common/base/error.h"
+#include "common/base/output_file.h"
 #include "common/base/threads.h"
 #include "serve/commands.h"
 #include "serve/heat_map.h"
@@ -136,10 +136,8 @@ void write_trace(LoadedModel& model, Exec& exec, const std::vector<InspectedProm
       }
     }
   }
-  std::ofstream file(path);
-  file << nlohmann::json{{"layers", layers}, {"experts", experts}, {"uses", uses}} << '\n';
-  file.close();
-  require(file.good(), "{} cannot be written", path);
+  const nlohmann::json trace{{"layers", layers}, {"experts", experts}, {"uses", uses}};
+  write_file(path, trace.dump() + '\n');
 }
 
 constexpr std::int64_t kAnswer = 100;  // tokens of a heat map's answers, at most
@@ -187,6 +185,7 @@ void inspect_folder(const std::filesystem::path& folder, const Options& options)
   if (answers) rows += kAnswer;
   Exec exec = model.make_exec(threads, rows);
   print_sizes(model.decoder.config(), options);
+  print_notes(model);
   print_stored(*model.checkpoint);
   if (answers) answer_all(model, exec, prompts);
   if (!options.trace.empty()) write_trace(model, exec, prompts, options.trace);

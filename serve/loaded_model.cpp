@@ -25,14 +25,54 @@ fs::path find_model(const std::string& name) {
   fail("no checkpoint folder '{}', and no embedded model of that name", name);
 }
 
+namespace {
+
+// Settings of generation_config.json that would change what is written, and the value with which
+// they do nothing; null does nothing for all.
+struct Unsupported {
+  const char* name;
+  double neutral;
+};
+constexpr Unsupported kUnsupported[] = {
+    {"repetition_penalty", 1}, {"presence_penalty", 0},
+    {"frequency_penalty", 0},  {"min_p", 0},
+    {"typical_p", 1},          {"epsilon_cutoff", 0},
+    {"eta_cutoff", 0},         {"no_repeat_ngram_size", 0},
+    {"min_length", 0},         {"min_new_tokens", 0},
+    {"num_beams", 1},          {"penalty_alpha", 0},
+    {"guidance_scale", 1},
+};
+// Of these no value but null does nothing.
+constexpr const char* kUnsupportedLists[] = {"bad_words_ids",         "suppress_tokens",
+                                             "begin_suppress_tokens", "sequence_bias",
+                                             "forced_bos_token_id",   "forced_eos_token_id"};
+
+std::vector<std::string> unsupported(const model::Fields& fields) {
+  std::vector<std::string> notes;
+  const auto note = [&](const char* name) {
+    notes.push_back(fmt::format("{}: {} is {}, which is not supported and has no effect",
+                                fields.origin(), name, fields.shown(name)));
+  };
+  for (const auto& [name, neutral] : kUnsupported) {
+    if (fields.has(name) && fields.at(name) != neutral) note(name);
+  }
+  for (const char* name : kUnsupportedLists) {
+    if (fields.has(name)) note(name);
+  }
+  return notes;
+}
+
+}  // namespace
+
 GenerationDefaults load_generation_defaults(const fs::path& folder,
                                             const model::ModelConfig& config) {
-  GenerationDefaults defaults{.max_tokens = {}, .sampling = {}, .stop_tokens = config.eos};
+  GenerationDefaults defaults{.stop_tokens = config.eos};
   const fs::path path = folder / "generation_config.json";
   if (!fs::exists(path)) return defaults;
   const nlohmann::json json =
       model::parse_json(model::read_text(path, kMaxConfigBytes), path.string());
   const model::Fields fields(json, path.string());
+  defaults.notes = unsupported(fields);
   const bool greedy = fields.has("do_sample") && !fields.flag("do_sample");
   if (fields.has("temperature"))
     defaults.sampling.temperature = fields.number("temperature", 0, 1e6);
@@ -56,6 +96,7 @@ GenerationDefaults load_generation_defaults(const fs::path& folder,
   }
   return defaults;
 }
+
 namespace {
 
 // Kernels do not mix types as the host does.
@@ -86,6 +127,17 @@ LoadedModel::LoadedModel(const fs::path& from, const EngineChoice& how)
   require(tokenizer.vocab_size() <= checkpoint->config().vocab,
           "{}: the tokenizer has {} ids, the model a vocabulary of {}", from.string(),
           tokenizer.vocab_size(), checkpoint->config().vocab);
+}
+
+std::vector<std::string> LoadedModel::notes() const {
+  std::vector<std::string> notes = defaults.notes;
+  const std::vector<std::string> unused = checkpoint->unused();
+  if (!unused.empty()) {
+    notes.push_back(fmt::format("{}: the config has no use for {} of the {} tensors, such as {}",
+                                folder.string(), unused.size(), checkpoint->names().size(),
+                                model::shown(unused.front())));
+  }
+  return notes;
 }
 
 Exec LoadedModel::make_exec(ThreadPool& threads, std::int64_t rows) const {

@@ -23,6 +23,8 @@ struct GenerationDefaults {
   std::optional<std::int64_t> max_tokens = {};  // max_new_tokens
   SamplingParams sampling = {};
   std::vector<int> stop_tokens = {};  // eos ids, those of config.json where there is no file
+  // what the file asks for and the sampler here does not do, a sentence each
+  std::vector<std::string> notes = {};
 };
 
 GenerationDefaults load_generation_defaults(const std::filesystem::path& folder,
@@ -41,6 +43,9 @@ struct LoadedModel {
 
   // An Exec for batches of up to `rows` rows. Borrows `threads`.
   Exec make_exec(ThreadPool& threads, std::int64_t rows) const;
+
+  // What the user should know of this checkpoint: settings and tensors that have no effect here.
+  std::vector<std::string> notes() const;
 
   EngineChoice choice;
 

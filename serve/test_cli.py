@@ -164,7 +164,6 @@ class Damaged(Case):
             self.write("tokenizer.json", bad)
             self.refuse_model(says="tokenizer.json")
 
-
     def test_weights_cut_off_while_they_are_read(self):
         with subprocess.Popen([PROGRAM, "generate", "--model", self.folder, "--prompt", "a", "--temperature", "1.5", "--max-tokens", "1023"],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
@@ -173,13 +172,15 @@ class Damaged(Case):
             _, err = running.communicate(timeout=120)
         self.assertEqual((running.returncode, err), (1, b"octavo: failed: a weight file became shorter while in use\n"))
 
-    def test_a_folder_of_any_name(self):
+    def test_a_folder_of_any_name_and_a_setting_without_effect(self):
         folder = os.path.join(self.folder, "mein Modell \u00e4\u20ac 'x'")
         os.mkdir(folder)
         for name in os.listdir(TINY):
             shutil.copy(os.path.join(TINY, name), folder)
+        self.write("mein Modell \u00e4\u20ac 'x'/generation_config.json", b'{"repetition_penalty": 1.05}')
         code, out, err = octavo("generate", "--model", folder, "--prompt", "a", "--max-tokens", "3")
         self.assertEqual(code, 0, err)
+        self.assertRegex(err, r"\Aoctavo: note: .*repetition_penalty is 1.05, [^\n]*\nprompt .*\n\Z")
 
 
 class Works(Case):

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "common/base/error.h"
+#include "common/model/file.h"
 #include "common/model/test_files.h"
 #include "serve/loaded_model.h"
 
@@ -43,12 +44,38 @@ TEST_F(DefaultsTest, WhatItLeavesOutStaysAndGreedyIsTemperatureZero) {
   EXPECT_EQ(load(R"({"do_sample": false, "temperature": 0.6})").sampling.temperature, 0);
 }
 
+TEST_F(DefaultsTest, WhatHasNoEffectIsNoted) {
+  const GenerationDefaults d = load(R"({"repetition_penalty": 1.1, "min_p": 0, "num_beams": 1,
+                                        "typical_p": null, "suppress_tokens": [3]})");
+  ASSERT_EQ(d.notes.size(), 2u);
+  EXPECT_NE(d.notes[0].find("repetition_penalty is 1.1, which is not supported"),
+            std::string::npos);
+  EXPECT_NE(d.notes[1].find("suppress_tokens is [3]"), std::string::npos);
+  EXPECT_TRUE(load(R"({"repetition_penalty": 1.0, "temperature": 0.6})").notes.empty());
+}
+
 TEST_F(DefaultsTest, BadFieldsAreRefused) {
   for (const char* bad :
        {R"({"temperature": -1})", R"({"top_p": 0})", R"({"top_k": -1})", R"({"max_new_tokens": 0})",
         R"({"eos_token_id": 100})", R"({"eos_token_id": ["x"]})", "[]", "{"}) {
     EXPECT_THROW(load(bad), Error) << bad;
   }
+}
+
+TEST(LoadedModelNotes, TensorsWithoutUseAreCounted) {
+  EXPECT_TRUE(LoadedModel(find_model("tiny-moe")).notes().empty());
+  EXPECT_TRUE(LoadedModel(find_model("tiny-mla")).notes().empty());  // with a module to predict
+  const fs::path whole = find_model("tiny-moe");
+  const model::TempFolder folder;
+  for (const char* name : {"model.safetensors", "tokenizer.json"})
+    fs::create_symlink(whole / name, folder.path() / name);
+  std::string config = model::read_text(whole / "config.json");
+  const std::string layers = "\"num_hidden_layers\": 4";
+  config.replace(config.find(layers), layers.size(), "\"num_hidden_layers\": 3");
+  folder.write("config.json", config);
+  const std::vector<std::string> notes = LoadedModel(folder.path()).notes();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("such as \"model.layers.3."), std::string::npos) << notes[0];
 }
 
 TEST(FindModel, NamesAndFolders) {

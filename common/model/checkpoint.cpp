@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 #include "common/base/error.h"
@@ -76,7 +77,8 @@ Checkpoint Checkpoint::open(const std::filesystem::path& folder) {
 const TensorView& Checkpoint::tensor(std::string_view name) const {
   const auto found = tensors_.find(name);
   require(found != tensors_.end(), "{}: tensor '{}' is missing", folder_.string(), name);
-  return found->second;
+  found->second.used = true;
+  return found->second.view;
 }
 
 const TensorView& Checkpoint::tensor(std::string_view name,
@@ -90,7 +92,21 @@ const TensorView& Checkpoint::tensor(std::string_view name,
 
 std::vector<std::string> Checkpoint::names() const {
   std::vector<std::string> names;
-  for (const auto& [name, view] : tensors_) names.push_back(name);
+  for (const auto& [name, entry] : tensors_) names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> Checkpoint::unused() const {
+  std::vector<std::string> prediction;  // prefixes of its modules, stored behind the last layer
+  for (std::int64_t i = 0; i < config_.mtp_layers; ++i)
+    prediction.push_back(fmt::format("model.layers.{}.", config_.layers + i));
+  const auto announced = [&](const std::string& name) {
+    return std::ranges::any_of(prediction, [&](const auto& at) { return name.starts_with(at); });
+  };
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : tensors_) {
+    if (!entry.used && !announced(name)) names.push_back(name);
+  }
   return names;
 }
 

@@ -2,6 +2,7 @@
 // A checkpoint folder: config.json and model.safetensors, or config.json and the shards that
 // model.safetensors.index.json lists.
 
+#include <atomic>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -35,15 +36,24 @@ class Checkpoint {
     return tensor(name, std::span(shape.begin(), shape.size()));
   }
   std::vector<std::string> names() const;  // sorted
+  // Those that nobody has asked `tensor` for, without the multi-token prediction modules that the
+  // config announces: a model may run without these. Sorted.
+  std::vector<std::string> unused() const;
 
  private:
+  struct Entry {
+    explicit Entry(const TensorView& of) : view(of) {}
+    TensorView view;
+    mutable std::atomic<bool> used = false;
+  };
+
   void add_file(const std::filesystem::path& path);
   void add_shards(const std::filesystem::path& index);
 
   std::filesystem::path folder_;
   ModelConfig config_;
   std::vector<Safetensors> files_;
-  std::map<std::string, TensorView, std::less<>> tensors_;  // of all files
+  std::map<std::string, Entry, std::less<>> tensors_;  // of all files
 };
 
 }  // namespace octavo::model

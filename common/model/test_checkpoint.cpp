@@ -65,6 +65,19 @@ TEST(Checkpoint, OneFile) {
   EXPECT_THAT(error_of([&] { checkpoint.tensor("a", {1, 2, 1}); }), HasSubstr("wanted [1, 2, 1]"));
 }
 
+TEST(Checkpoint, KnowsWhatNobodyAskedFor) {
+  const TempFolder folder;
+  folder.write("config.json", kConfig);
+  folder.write("model.safetensors", shard({"a", "b", "model.layers.2.norm"}));
+  Checkpoint first = Checkpoint::open(folder.path());
+  first.tensor("b");
+  const Checkpoint checkpoint = std::move(first);
+  EXPECT_TRUE(checkpoint.contains("a"));
+  EXPECT_THAT(checkpoint.unused(), ElementsAre("a", "model.layers.2.norm"));
+  checkpoint.tensor("a", {1, 2});
+  EXPECT_THAT(checkpoint.unused(), ElementsAre("model.layers.2.norm"));
+}
+
 TEST(Checkpoint, ShardsAndAMove) {
   const ShardedFolder sharded(
       {{"a", "one.safetensors"}, {"b", "one.safetensors"}, {"c", "two.safetensors"}});
