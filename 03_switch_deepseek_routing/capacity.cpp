@@ -141,6 +141,9 @@ RoutingPlan routing_plan(const CapacityPlan& plan) {
 }
 
 bool is_sparse(Placement placement, std::int64_t block) {
+  require(placement.first_dense >= 0 && placement.period >= 1,
+          "placement: {} dense layers first, must be 0 or more; period {}, must be 1 or more",
+          placement.first_dense, placement.period);
   return block >= placement.first_dense && (block + 1) % placement.period == 0;
 }
 

@@ -19,7 +19,7 @@ struct RoutingTrace {
 
 // T steps of `batch` tokens with k experts each. Expert popularity in a layer falls as 1 /
 // rank^skew in an order of the layer's own; with probability `stay` a token keeps an expert of the
-// step before. stay in [0, 1), skew >= 0.
+// step before. stay in [0, 1), skew >= 0, k^-skew >= 1e-5.
 struct TraceShape {
   std::int64_t steps = 0, layers = 0, experts = 0, top_k = 0, batch = 1;
   double skew = 0, stay = 0;
@@ -28,7 +28,8 @@ struct TraceShape {
 RoutingTrace synthetic_trace(const TraceShape& shape);
 
 // A trace as `./run inspect MODEL --chat "..." --trace FILE` writes it: JSON with layers, experts
-// and uses. Throws Error for what is not one.
+// and uses. Throws Error for what is not one: sizes up to 65536, distinct experts, one step or
+// more.
 RoutingTrace read_trace(const std::string& path);
 
 enum class CachePolicy : std::uint8_t {
@@ -52,7 +53,10 @@ struct CacheCounts {
   std::int64_t prefetch_used = 0;          // of them, those that were used before they left
   std::vector<int> layer_misses = {};      // [steps * layers]
   std::vector<int> layer_prefetches = {};  // [steps * layers] fetched while that layer computes
-  double hit_rate() const { return static_cast<double>(hits) / static_cast<double>(uses); }
+  // 0 without uses
+  double hit_rate() const {
+    return uses > 0 ? static_cast<double>(hits) / static_cast<double>(uses) : 0;
+  }
 };
 
 CacheCounts replay(const RoutingTrace& trace, const CacheSettings& settings);

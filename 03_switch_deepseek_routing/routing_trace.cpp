@@ -46,6 +46,31 @@ struct Popularity {
   }
 };
 
+// Experts are drawn until a token has its k, so the k-th must not be too rare.
+constexpr double kRarest = 1e-5;
+constexpr std::int64_t kMost = 1 << 16;  // layers, and experts of a layer, that a file may name
+
+// A whole number from 0 to `most`.
+std::int64_t whole(const nlohmann::json& value, std::int64_t most, const std::string& path,
+                   const char* what) {
+  const bool fits = value.is_number_integer() && value >= 0 && value <= most;
+  require(fits, "{}: {} is {}, must be a whole number from 0 to {}", path, what, value.dump(),
+          most);
+  return value.get<std::int64_t>();
+}
+
+// One step's experts in one layer.
+std::vector<int> uses_of(const nlohmann::json& list, std::int64_t experts,
+                         const std::string& path) {
+  std::set<int> uses;
+  for (const nlohmann::json& e : list.get_ref<const nlohmann::json::array_t&>()) {
+    uses.insert(static_cast<int>(whole(e, experts - 1, path, "an expert")));
+  }
+  require(uses.size() == list.size(), "{}: the experts {} of a step are not distinct", path,
+          list.dump());
+  return list.get<std::vector<int>>();
+}
+
 }  // namespace
 
 RoutingTrace synthetic_trace(const TraceShape& s) {
@@ -53,6 +78,11 @@ RoutingTrace synthetic_trace(const TraceShape& s) {
               s.stay >= 0 && s.stay < 1 && s.skew >= 0,
           "routing trace: {} of {} experts in {} layers, {} tokens a step, stay {}, skew {}",
           s.top_k, s.experts, s.layers, s.batch, s.stay, s.skew);
+  const double rarest = std::pow(static_cast<double>(s.top_k), -s.skew);
+  require(rarest >= kRarest,
+          "routing trace: with skew {} expert {} is {:.1g} times as popular as the first, must be "
+          "{} times or more: a token would never find {} experts",
+          s.skew, s.top_k, rarest, kRarest, s.top_k);
   Dice dice(s.seed);
   std::vector<Popularity> popular;
   for (std::int64_t l = 0; l < s.layers; ++l) popular.emplace_back(s.experts, s.skew, dice);
@@ -79,14 +109,14 @@ RoutingTrace read_trace(const std::string& path) {
   require(file.good(), "{} cannot be read", path);
   try {
     const nlohmann::json json = nlohmann::json::parse(file);
-    RoutingTrace trace{.layers = json.at("layers"), .experts = json.at("experts")};
-    json.at("uses").get_to(trace.uses);
-    require(trace.layers >= 1 && std::ssize(trace.uses) % trace.layers == 0,
-            "{}: {} uses are not whole steps of {} layers", path, trace.uses.size(), trace.layers);
-    for (const std::vector<int>& uses : trace.uses) {
-      require(std::ranges::all_of(uses, [&](int e) { return e >= 0 && e < trace.experts; }),
-              "{}: an expert is not below {}", path, trace.experts);
+    RoutingTrace trace{.layers = whole(json.at("layers"), kMost, path, "layers"),
+                       .experts = whole(json.at("experts"), kMost, path, "experts")};
+    for (const nlohmann::json& list : json.at("uses")) {
+      trace.uses.push_back(uses_of(list, trace.experts, path));
     }
+    require(trace.layers >= 1 && !trace.uses.empty() && std::ssize(trace.uses) % trace.layers == 0,
+            "{}: {} uses are not one or more whole steps of {} layers", path, trace.uses.size(),
+            trace.layers);
     return trace;
   } catch (const nlohmann::json::exception& e) {
     fail("{} is not a routing trace: {}", path, e.what());

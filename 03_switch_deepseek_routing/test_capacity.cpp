@@ -246,6 +246,8 @@ TEST(Placement, OfThePublishedModels) {
   EXPECT_TRUE(is_sparse({0, 2}, 1));
   EXPECT_EQ(sparse({0, 1}, 32), 32);  // Mixtral
   EXPECT_EQ(sparse({3, 1}, 61), 58);  // DeepSeek-V3
+  EXPECT_THROW(is_sparse({0, 0}, 0), Error);
+  EXPECT_THROW(is_sparse({-1, 1}, 0), Error);
 }
 
 }  // namespace

@@ -189,19 +189,32 @@ TEST(RoutingTrace, AFileIsCheckedBeforeItIsBelieved) {
   };
   const RoutingTrace good = read(R"({"layers": 2, "experts": 4, "uses": [[0, 3], [1]]})");
   EXPECT_EQ(good.uses, (std::vector<std::vector<int>>{{0, 3}, {1}}));
-  for (const char* bad : {R"({"layers": 2, "experts": 4, "uses": [[0]]})",
-                          R"({"layers": 0, "experts": 4, "uses": []})",
-                          R"({"layers": 1, "experts": 4, "uses": [[4]]})",
-                          R"({"layers": 1, "experts": 4, "uses": [[-1]]})",
-                          R"({"layers": 1, "uses": [[0]]})", "no JSON"}) {
+  for (const char* bad :
+       {R"({"layers": 2, "experts": 4, "uses": [[0]]})",
+        R"({"layers": 0, "experts": 4, "uses": []})",
+        R"({"layers": 1, "experts": 4, "uses": [[4]]})",
+        R"({"layers": 1, "experts": 4, "uses": [[-1]]})",
+        R"({"layers": 1, "experts": 4, "uses": [[0, 0]]})",
+        R"({"layers": 1, "experts": 4, "uses": [[0.5]]})",
+        R"({"layers": 1, "experts": 4, "uses": [0]})", R"({"layers": 1, "experts": 4, "uses": []})",
+        R"({"layers": 1.7, "experts": 4, "uses": [[0]]})",
+        R"({"layers": 1, "experts": 1000000000000, "uses": [[0]]})",
+        R"({"layers": 4611686018427387904, "experts": 4, "uses": [[0]]})",
+        R"({"layers": 1, "uses": [[0]]})", "no JSON"}) {
     EXPECT_THROW(read(bad), Error) << bad;
   }
+}
+
+TEST(ExpertCache, WithoutUsesNothingWasHit) {
+  EXPECT_EQ(replay({.layers = 1, .experts = 4, .uses = {{}}}, {.slots = 1}).hit_rate(), 0);
 }
 
 TEST(ExpertCache, WhatIsNoTraceIsRefused) {
   EXPECT_THROW(read_trace("no such file"), Error);
   EXPECT_THROW(synthetic_trace({.steps = 1, .layers = 1, .experts = 2, .top_k = 3}), Error);
   EXPECT_THROW(synthetic_trace({.steps = 1, .layers = 1, .experts = 2, .top_k = 1, .stay = 1}),
+               Error);
+  EXPECT_THROW(synthetic_trace({.steps = 1, .layers = 1, .experts = 4, .top_k = 2, .skew = 1e4}),
                Error);
   EXPECT_THROW(replay(single({0}), {.slots = 0}), Error);
 }

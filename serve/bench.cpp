@@ -1,5 +1,5 @@
 // The benchmark of the whole model: ./run bench serve. A step of the decoder, a prompt's and one of
-// decoding sequences, on synthetic checkpoints of 1.5 GB, which no cache holds
+// decoding sequences, on synthetic checkpoints of 1.6 GB, which no cache holds
 // (common/checkpoints/synthesize.py writes them into build/synthetic).
 //
 // Work: every weight that the step touches is read once, of routed experts those that it chose,

@@ -79,6 +79,8 @@ endfunction()
 
 # The compiler's hooks for the thread sanitizer without its library: common/simt/profile/hooks.cpp defines them. Optimised
 # only so far that one access of the source stays one access of the program.
+# Lines are told in DWARF 4: of version 5, Debian 12's addr2line takes the first lines of an inlined function for lines of
+# the file that it is inlined into.
 function(octavo_profiled_kernels target)
   cmake_parse_arguments(ARG "" "" "SOURCES" ${ARGN})
   octavo_simt_wrappers(wrappers "profile_${target}" ${ARG_SOURCES})
