@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 #include "common/base/numbers.h"
 
@@ -31,6 +32,7 @@ constexpr int lane_of_pair(int i, int lanes) {
 }
 
 struct Portable {
+  static constexpr std::string_view kName = "portable";
   static constexpr int kLanes = 4;
   static constexpr int kRows = 4;  // of a tile whose sums fit in the registers
   struct Vec {
@@ -69,6 +71,7 @@ struct Portable {
 
 #if defined(__AVX2__) && defined(__FMA__)
 struct Avx2 {
+  static constexpr std::string_view kName = "avx2";
   static constexpr int kLanes = 8;
   static constexpr int kRows = 6;  // 12 sums, a Pair and a broadcast in 16 registers
   using Vec = __m256;
@@ -93,6 +96,7 @@ struct Avx2 {
 
 #if defined(__AVX512F__)
 struct Avx512 {
+  static constexpr std::string_view kName = "avx512";
   static constexpr int kLanes = 16;
   static constexpr int kRows = 12;  // 24 sums in 32 registers
   using Vec = __m512;

@@ -1,5 +1,6 @@
 #include "common/bench/context.h"
 
+#include <fmt/format.h>
 #include <octavo_cpu_features.h>
 
 #include <array>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "common/base/simd.h"
 #include "common/device/device.h"
 
 namespace octavo::bench {
@@ -62,7 +64,8 @@ std::string machine_name() {
   if (given != nullptr && *given != '\0') return given;
   const Device cpu = cpu_device();
   std::string name;
-  for (char c : cpu.name + "-" + std::to_string(cpu.multiprocessors) + "-threads") {
+  for (char c :
+       fmt::format("{}-{}-{}-threads", cpu.name, simd::Native::kName, cpu.multiprocessors)) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0;
     if (plain) name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     if (!plain && !name.empty() && name.back() != '-') name += '-';
@@ -86,6 +89,7 @@ nlohmann::json context(const Ceilings& c) {
           {"cpu_flags", cpu_flags()},
           {"compiler", __VERSION__},
           {"march", OCTAVO_BUILT_FOR},
+          {"vectors", simd::Native::kName},
           {"git_sha", git_sha()},
           {"system", or_unknown(output_of("uname -s 2>/dev/null"))},
           {"gpus", gpus},

@@ -172,11 +172,12 @@ TEST(KernelCounts, SurviveJson) {
 TEST(Context, SaysOnWhatAndFromWhat) {
   const nlohmann::json c = context(hundred());
   for (const char* key :
-       {"date", "machine", "cpu", "cpu_flags", "compiler", "march", "git_sha", "gpus"}) {
+       {"date", "machine", "cpu", "cpu_flags", "compiler", "march", "vectors", "git_sha", "gpus"}) {
     EXPECT_TRUE(c.contains(key)) << key;
   }
   EXPECT_DOUBLE_EQ(c["ceilings"]["read_GB/s"], 100);
-  EXPECT_THAT(machine_name(), ::testing::MatchesRegex("[a-z0-9]+(-[a-z0-9]+)*-threads"));
+  EXPECT_THAT(machine_name(), ::testing::MatchesRegex(
+                                  "[a-z0-9]+(-[a-z0-9]+)*-(portable|avx2|avx512)-[0-9]+-threads"));
   ASSERT_EQ(setenv("OCTAVO_MACHINE", "desk", 1), 0);
   EXPECT_EQ(machine_name(), "desk");
   ASSERT_EQ(unsetenv("OCTAVO_MACHINE"), 0);

@@ -3,7 +3,7 @@
 
 A table stands between markers, which name a file below docs/results and a topic, and may name one shape and one type:
 
-    <!-- table: amd-epyc-2-threads/ch01.json ffn T:1/D:4096/F:14336 bf16 -->
+    <!-- table: amd-epyc-avx512-2-threads/ch01.json ffn T:1/D:4096/F:14336 bf16 -->
     <!-- end of table -->
 
 Without arguments every Markdown file of the tree is checked and a table that is out of date is a breach; --write renews them.
@@ -78,7 +78,7 @@ def cells_of(line):
 def roofs_text(context):
     """What this machine can do, as the run measured it."""
     roofs = context["ceilings"]
-    return (f"\n{context['cpu']}, {context['compiler']}: one thread reads {roofs['read_core_GB/s']:.1f} GB/s and does "
+    return (f"\n{context['cpu']} with {context['vectors']}, {context['compiler']}: one thread reads {roofs['read_core_GB/s']:.1f} GB/s and does "
             f"{roofs['fma_core_TFLOP/s']:.3f} TFLOP/s of FMA; {roofs['threads']} threads read {roofs['read_GB/s']:.1f} GB/s, "
             f"copy {roofs['copy_GB/s']:.1f} GB/s and do {roofs['fma_all_TFLOP/s']:.3f} TFLOP/s. Rows of one thread are its "
             f"processor time, the others time by the clock.\n")

@@ -17,7 +17,7 @@ import sass
 import tables
 from tree_test import TreeTest
 
-CONTEXT = {"cpu": "A CPU", "compiler": "a compiler",
+CONTEXT = {"cpu": "A CPU", "compiler": "a compiler", "vectors": "avx2",
            "ceilings": {"threads": 2, "read_core_GB/s": 6.0, "read_GB/s": 10.0, "copy_GB/s": 8.0, "fma_core_TFLOP/s": 0.1,
                         "fma_all_TFLOP/s": 0.2}}
 MODEL = {"A100": 490000.0, "H100": 298000.0, "H200": 208000.0}
@@ -65,7 +65,7 @@ class Tables(TreeTest):
         self.assertEqual(text.count("`gpu_v2`"), 1)
         self.assertIn("**ffn, bf16, T 1, D 64**\n\n| version | measured |", text)
         self.assertIn("| `gpu_v3` | not measured |  |  |  |  | not modelled | not modelled |", text)
-        self.assertIn("A CPU, a compiler: one thread reads 6.0 GB/s and does 0.100 TFLOP/s of FMA; 2 threads read 10.0 GB/s", text)
+        self.assertIn("A CPU with avx2, a compiler: one thread reads 6.0 GB/s and does 0.100 TFLOP/s of FMA; 2 threads read 10.0 GB/s", text)
         self.assertTrue(text.startswith("# T\n") and text.endswith("<!-- end of table -->\nend\n"))
         self.expect(tables, 0)
 
