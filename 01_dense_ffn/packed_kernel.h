@@ -26,6 +26,8 @@ struct Sums {
   bool first = true;
 };
 
+inline constexpr std::int64_t kLine = 64;  // bytes of a cache line
+
 // Memory to ask for while a kernel runs: a piece of each panel, `step` bytes with each k.
 struct Ahead {
   const char* at = nullptr;
@@ -36,8 +38,10 @@ struct Ahead {
 // f(0), ..., f(N - 1), written out: the indices are constants, so that arrays of sums are
 // registers.
 template <int N, class F>
-inline void unrolled(F f) {
-  [&]<int... I>(std::integer_sequence<int, I...>) { (f(std::integral_constant<int, I>{}), ...); }
+[[gnu::always_inline]] inline void unrolled(F f) {
+  [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+    (f(std::integral_constant<int, I>{}), ...);
+  }
   (std::make_integer_sequence<int, N>{});
 }
 
@@ -64,6 +68,7 @@ struct Tile {
 template <class S, int R, int P, bool kAsks, class W>
 [[gnu::noinline]] void multiply_panels(const Tile<W>& tile, const Sums& to, const Ahead& ahead) {
   constexpr std::int64_t kWidth = 2 * S::kLanes;
+  constexpr std::int64_t kLines = (kWidth * std::int64_t{sizeof(W)} + kLine - 1) / kLine;
   const float* const x = tile.x;
   const std::int64_t row = tile.row, panel = tile.panel, length = tile.length;
   const W* w = tile.w;
@@ -78,7 +83,11 @@ template <class S, int R, int P, bool kAsks, class W>
     typename S::Pair weights[P];
     unrolled<P>([&](auto p) __attribute__((always_inline)) {
       weights[p] = S::load_pair(w + p * panel);
-      if constexpr (kAsks) simd::prefetch(asked + p * ahead.panel);
+      if constexpr (kAsks) {
+        for (std::int64_t line = 0; line < kLines; ++line) {
+          simd::prefetch(asked + p * ahead.panel + line * kLine);
+        }
+      }
     });
     if constexpr (kAsks) asked += ahead.step;
     unrolled<R>([&](auto r) __attribute__((always_inline)) {

@@ -29,7 +29,6 @@ inline constexpr std::int64_t kRowBlock = 120;
 // Up to here reading the weights is what costs: they go from memory straight into the sums. Beyond,
 // a panel of bf16 is first unpacked to fp32, once for kRowBlock rows.
 inline constexpr std::int64_t kFewRows = 16;
-inline constexpr std::int64_t kLine = 64;  // bytes of a cache line
 
 struct Range {
   std::int64_t begin = 0, end = 0;
