@@ -15,8 +15,8 @@
 namespace octavo::dense_ffn {
 
 // Terms of a sum that are added up before they go to the others: a panel of weights of this length,
-// 16 KiB of fp32, and a tile's rows of x stay in the first-level cache.
-inline constexpr std::int64_t kBlockK = 256;
+// 8 or 16 KiB of fp32, and a tile's rows of x stay in the first-level cache.
+inline constexpr std::int64_t kBlockK = 128;
 
 // Where a kernel's sums lie, [P][rows][2 S::kLanes]: the first block of k writes them, the others
 // add to them.

@@ -23,7 +23,7 @@ namespace octavo::dense_ffn {
 
 inline constexpr std::int64_t kStrip = 128;  // outputs: what a thread takes at a time, at least
 inline constexpr std::int64_t kGroup = 3;    // strips that share a copy of a block of x
-// Rows of a block of x, 120 KiB, that stay in the second-level cache while the panels of a group
+// Rows of a block of x, 60 KiB, that stay in the second-level cache while the panels of a group
 // pass, beside their sums, 180 KiB, and the rows' next block.
 inline constexpr std::int64_t kRowBlock = 120;
 // Up to here reading the weights is what costs: they go from memory straight into the sums. Beyond,
@@ -67,7 +67,7 @@ class PackedMatrix {
   }
 
   // y[t, n] = sum_k x[t, k] w[n, k] for all rows of x [T, K] and y [T, N] and the outputs of some
-  // strips. On the calling thread; takes 400 KiB of its stack.
+  // strips. On the calling thread; takes 260 KiB of its stack.
   void product(View<const float, 2> x, View<float, 2> y, Range strips) const;
 
  private:

@@ -67,7 +67,7 @@ testing::Topic<MatmulShape, MatmulArgs> matmul_topic() {
   testing::Topic<MatmulShape, MatmulArgs> topic;
   topic.name = "matmul";
   // The real model's: tiny-moe's widest product, and the odd sizes around the tiles of the kernels
-  // and of the packed product (blocks of 192 rows and of 256 terms, strips of 128 outputs).
+  // and of the packed product (blocks of 120 rows and of 128 terms, strips of 128 outputs).
   topic.shapes = {{1, 1, 1},      {1, 65, 129}, {3, 7, 5},     {16, 130, 257},
                   {17, 63, 64},   {63, 64, 65}, {65, 129, 72}, {130, 136, 88},
                   {5, 1024, 128}, {0, 8, 8},    {195, 24, 260}};
