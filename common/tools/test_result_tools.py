@@ -13,6 +13,7 @@ import kernel_resources
 import names_of_tests
 import ptxas_log
 import roofline_figure
+import no_calls
 import sass
 import tables
 from tree_test import TreeTest
@@ -233,6 +234,20 @@ class Sass(unittest.TestCase):
 
     def test_no_kernel_of_that_name_is_a_breach(self):
         self.assertEqual(sass.missing({"g()": ""}, "f<", ["HMMA"]), ["no kernel matches f<; there are: g()"])
+
+
+class NoCalls(unittest.TestCase):
+    TEXT = ("0000000000000000 <void loop<12>(float*)>:\n   0:\tpush   %rbx\n   1:\tcall   9 <helper()>\n   6:\tret\n"
+            "0000000000000000 <void loop<1>(float*)>:\n   0:\tvmovups (%rax),%zmm0\n   6:\tret\n"
+            "0000000000000000 <main>:\n   0:\tcall   9 <helper()>\n")
+
+    def test_names_the_function_that_calls(self):
+        found, calling = no_calls.callers(self.TEXT, r"loop<[^(]*>\(")
+        self.assertEqual(found, {"void loop<12>(float*)", "void loop<1>(float*)"})
+        self.assertEqual(calling, {"void loop<12>(float*)"})
+
+    def test_functions_of_other_names_may_call(self):
+        self.assertEqual(no_calls.callers(self.TEXT, "loop<1>"), ({"void loop<1>(float*)"}, set()))
 
 
 class RooflineFigure(TreeTest):
