@@ -11,9 +11,9 @@ import unittest
 import gpu_report
 import kernel_resources
 import names_of_tests
+import no_calls
 import ptxas_log
 import roofline_figure
-import no_calls
 import sass
 import tables
 from tree_test import TreeTest
