@@ -1,18 +1,17 @@
 // H = act(X Wg^T + bg) * (X Wu^T + bu), Y = H Wd^T + bd for 1 to 16 rows; X [T, D], Wg, Wu [F, D],
 // Wd [D, F].
 //
-// Idea: the dot products of decode_rows.h, 8 rows of gate and the same 8 of up a block, so that the
-// activation needs no trip through memory; then matmul_gpu_v5_decode for the second product. Every
-// weight is read once, and two launches do what v1 does in four.
+// Idea: the dot products of decode_rows.h, 16 rows of gate and the same 16 of up a block, so that
+// the activation needs no trip through memory; then matmul_gpu_v5_decode for the second product.
+// Every weight is read once, and two launches do what v1 does in four.
 //
 // What limits it: the bandwidth of the memory, and for small layers the two launches.
 //
-// Grid: one block of 256 threads for 8 columns of H (16 when not gated), then v5's.
+// Grid: one block of 256 threads for 16 columns of H, then v5's.
 // FLOPs: 6 T D F when gated, else 4 T D F. Bytes: all weights once; x and H again by each block,
 // from the caches. Instantiations: fp32 and bf16, each with rows of 16-byte pieces and with any.
 
-#include "01_dense_ffn/decode_rows.h"
-#include "01_dense_ffn/ffn_params.h"
+#include "01_dense_ffn/decode_hidden.h"
 #include "01_dense_ffn/gpu_versions.h"
 #include "01_dense_ffn/matmul_launchers.h"
 #include "common/simt/launch.h"
@@ -24,32 +23,18 @@ using namespace device;
 using namespace simt;
 using simt::bf16;
 
-constexpr int kHalf = kDecodeColumns / 2;
-
-// A block owns 8 columns of H, thread 16 t + c gate's sum of (t, c) for c < 8, up's of (t, c - 8)
-// for the others; not gated, it owns 16.
+// A block owns 16 columns of H, thread 16 t + c the element (t, c).
 template <class E, bool Aligned>
 __global__ void __launch_bounds__(kDecodeThreads) hidden_kernel(HiddenParams<E> a) {
-  SIMT_SHARED(DecodePartials, partials, [1]);
-  const bool gated = a.gate != nullptr;
-  const int owned = gated ? kHalf : kDecodeColumns, f0 = blockIdx.x * owned;
-  const auto w_row = [&](int c) -> const E* {
-    const int f = f0 + c % owned;
-    return f < a.F ? (gated && c < kHalf ? a.gate : a.up) + static_cast<std::size_t>(f) * a.D
-                   : nullptr;
-  };
-  const float sum = decode_sum<Aligned>(DecodeInput<E>{a.x, a.T, a.D}, w_row, partials[0]);
-  const float above = __shfl_down_sync(kFullMask, sum, kHalf);  // up's, 8 threads further on
-  const int t = threadIdx.x / kDecodeColumns, c = threadIdx.x % kDecodeColumns, f = f0 + c;
-  if (t >= a.T || c >= owned || f >= a.F) return;
-  a.hidden[static_cast<std::size_t>(t) * a.F + f] =
-      from_float<E>(hidden_value(a, f, sum, gated ? above : sum));
+  SIMT_SHARED(DecodePartials, partials, [2]);
+  const DecodeInput<E> rows{a.x, a.T, a.D};
+  decode_hidden<Aligned>(a, rows, blockIdx.x * kDecodeColumns, partials);
 }
 
 LaunchConfig hidden_launch(const FfnArgs& a) {
-  const std::int64_t columns = a.weights.hidden() * (a.weights.gated() ? 2 : 1);
-  return {
-      .kernel = "hidden", .grid = {ceil_div(columns, kDecodeColumns)}, .block = {kDecodeThreads}};
+  return {.kernel = "hidden",
+          .grid = {ceil_div(a.weights.hidden(), kDecodeColumns)},
+          .block = {kDecodeThreads}};
 }
 
 bool supports(const FfnArgs& a, const Device&) { return a.rows() <= kDecodeRows; }

@@ -11,15 +11,12 @@
 // v3's tiles are few, and no shared memory lies between a weight and its use. What limits it: the
 // memory's bandwidth; for small experts the three launches.
 //
-// Grid: x along columns in 16s (8 of H when gated), y along the list; 256 threads. FLOPs: 6 T k D F
-// when gated, else 4 T k D F. Bytes: the weights of the experts that are reached, once for every 16
-// of their rows; x and H again by each block, from the caches. Stores of H: when gated a block owns
-// 8 columns, 16 bytes of a row and half of a sector, so that they take twice their sectors, 4 F
-// bytes a slot. Blocks of 16 columns would need each sector once, and there would be half as many
-// to read the 4 D F bytes of gate and up.
+// Grid: x along columns in 16s, y along the list; 256 threads. FLOPs: 6 T k D F when gated, else
+// 4 T k D F. Bytes: the weights of the experts that are reached, once for every 16 of their rows; x
+// (twice when gated) and H again by each block, from the caches.
 // Instantiations: fp32 and bf16, each with rows of 16-byte pieces and with any, of two kernels.
 
-#include "01_dense_ffn/decode_rows.h"
+#include "01_dense_ffn/decode_hidden.h"
 #include "02_sparse_moe/experts_launchers.h"
 #include "02_sparse_moe/experts_params.h"
 #include "02_sparse_moe/experts_tiles.h"
@@ -34,7 +31,6 @@ using namespace dense_ffn::device;
 using namespace simt;
 using simt::bf16;
 
-constexpr int kHalf = kDecodeColumns / 2;
 // Rows an expert, on an even spread, up to which most experts have no more than 16.
 constexpr std::int64_t kFewRows = 4;
 
@@ -44,11 +40,11 @@ struct TokenOf {
   __device__ int operator()(int t) const { return token[t]; }
 };
 
-// A block owns up to 16 places of one expert by 8 columns of H: thread 16 t + c gate's sum of
-// (t, c) for c < 8, up's of (t, c - 8) for the others; not gated, 16 columns.
+// A block owns up to 16 places of one expert by 16 columns of H, thread 16 t + c the element (t,
+// c).
 template <class W, bool Aligned>
 __global__ void __launch_bounds__(kDecodeThreads) hidden_kernel(ExpertsParams<W> a) {
-  SIMT_SHARED(DecodePartials, partials, [1]);
+  SIMT_SHARED(DecodePartials, partials, [2]);
   SIMT_SHARED(int, token, [kDecodeRows]);
   const ExpertTile tile = find_tile(a.offsets, a.E, kDecodeRows, blockIdx.y);
   if (tile.expert < 0) return;
@@ -56,20 +52,9 @@ __global__ void __launch_bounds__(kDecodeThreads) hidden_kernel(ExpertsParams<W>
     token[t] = a.order[tile.first + t] / a.k;
   }
   __syncthreads();  // the tokens are there
-  const dense_ffn::HiddenParams<W> layer = a.layer(tile.expert, tile.first, tile.rows);
-  const bool gated = a.gate != nullptr;
-  const int owned = gated ? kHalf : kDecodeColumns, f0 = blockIdx.x * owned;
-  const auto w_row = [&](int c) -> const W* {
-    const int f = f0 + c % owned;
-    return f < a.F ? (gated && c < kHalf ? layer.gate : layer.up) + row_start(f, a.D) : nullptr;
-  };
-  const float sum = decode_sum<Aligned>(
-      DecodeInput<W, TokenOf>{a.x, tile.rows, a.D, TokenOf{token}}, w_row, partials[0]);
-  const float above = __shfl_down_sync(kFullMask, sum, kHalf);  // up's, 8 threads further on
-  const int t = threadIdx.x / kDecodeColumns, c = threadIdx.x % kDecodeColumns, f = f0 + c;
-  if (t >= tile.rows || c >= owned || f >= a.F) return;
-  layer.hidden[row_start(t, a.F) + f] =
-      from_float<W>(dense_ffn::hidden_value(layer, f, sum, gated ? above : sum));
+  const DecodeInput<W, TokenOf> rows{a.x, tile.rows, a.D, TokenOf{token}};
+  decode_hidden<Aligned>(a.layer(tile.expert, tile.first, tile.rows), rows,
+                         blockIdx.x * kDecodeColumns, partials);
 }
 
 // A block owns up to 16 places of one expert by 16 columns of their slots' results, thread 16 t + c
@@ -102,8 +87,8 @@ LaunchConfig list_launch(std::string_view kernel, const ExpertsArgs& a, std::int
 std::vector<LaunchConfig> launches(const ExpertsArgs& a, const Device&) {
   if (a.rows() == 0) return {};
   const ExpertStack& w = a.weights;
-  return {list_launch("hidden", a, w.hidden() * (w.gated() ? 2 : 1)),
-          list_launch("down", a, w.width()), sparse_moe::SIMT_BACKEND::combine_launch(a)};
+  return {list_launch("hidden", a, w.hidden()), list_launch("down", a, w.width()),
+          sparse_moe::SIMT_BACKEND::combine_launch(a)};
 }
 
 template <class W, bool Aligned>
