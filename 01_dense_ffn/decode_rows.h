@@ -19,10 +19,15 @@ inline constexpr int kDecodeThreads = 32 * kDecodeWarps;
 inline constexpr int kDecodeTurn = 32;  // columns of K
 static_assert(kDecodeThreads == kDecodeRows * kDecodeColumns, "a thread returns one sum");
 
-// The warps' sums in shared memory. Rows of 20: the 32 lanes that store 8 columns of every other
-// row then meet in no bank.
+// A warp's sums in shared memory. Two rows lie side by side and the next two 8 words further on:
+// neither the 32 lanes that store 8 columns of every other row nor those that read two neighbours
+// meet in a bank.
+struct DecodeSums {
+  float pair[kDecodeRows / 2][2 * kDecodeColumns + 8];
+  __device__ float& operator()(int t, int c) { return pair[t / 2][t % 2 * kDecodeColumns + c]; }
+};
 struct DecodePartials {
-  float warp[kDecodeWarps][kDecodeRows][kDecodeColumns + 4];
+  DecodeSums warp[kDecodeWarps];
 };
 
 template <class E>
@@ -60,8 +65,7 @@ struct DecodeInput {
 // share the columns. 16 numbers of w and 4 of x at a time give 16 multiplications a row.
 template <bool Aligned, class Index, class WeightRow>
 __device__ __forceinline__ void decode_warp_sums(const DecodeInput<float, Index>& in,
-                                                 WeightRow w_row,
-                                                 float (&out)[kDecodeRows][kDecodeColumns + 4]) {
+                                                 WeightRow w_row, DecodeSums& out) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int c0 = lane / 8 * 4;
   float sum[kDecodeRows][4] = {};
@@ -87,7 +91,7 @@ __device__ __forceinline__ void decode_warp_sums(const DecodeInput<float, Index>
     SIMT_UNROLL
     for (int i = 0; i < 4; ++i) {
       const float all = simt::WarpTile<8>().reduce(sum[t][i], simt::Add());
-      if (lane % 8 == t % 8) out[t][c0 + i] = all;
+      if (lane % 8 == t % 8) out(t, c0 + i) = all;
     }
   }
 }
@@ -97,8 +101,7 @@ __device__ __forceinline__ void decode_warp_sums(const DecodeInput<float, Index>
 // its terms, so each lane fetches 8 neighbours of w and the same 8 of x and calls them those.
 template <bool Aligned, class Index, class WeightRow>
 __device__ __forceinline__ void decode_warp_sums(const DecodeInput<simt::bf16, Index>& in,
-                                                 WeightRow w_row,
-                                                 float (&out)[kDecodeRows][kDecodeColumns + 4]) {
+                                                 WeightRow w_row, DecodeSums& out) {
   constexpr int kAhead = 4;  // turns whose loads are on their way together
   using Piece = simt::Pack<simt::bf16, 8>;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -135,8 +138,8 @@ __device__ __forceinline__ void decode_warp_sums(const DecodeInput<simt::bf16, I
   }
   SIMT_UNROLL
   for (int i = 0; i < 4; ++i) {
-    out[q * 2 + i % 2][g + i / 2 * 8] = sum[0][i];
-    if (both) out[8 + q * 2 + i % 2][g + i / 2 * 8] = sum[1][i];
+    out(q * 2 + i % 2, g + i / 2 * 8) = sum[0][i];
+    if (both) out(8 + q * 2 + i % 2, g + i / 2 * 8) = sum[1][i];
   }
 }
 
@@ -151,7 +154,7 @@ __device__ __forceinline__ float decode_sum(const DecodeInput<E, Index>& in, Wei
   float sum = 0;
   if (t < in.T) {
     SIMT_UNROLL
-    for (int w = 0; w < kDecodeWarps; ++w) sum += partials.warp[w][t][c];
+    for (int w = 0; w < kDecodeWarps; ++w) sum += partials.warp[w](t, c);
   }
   return sum;
 }

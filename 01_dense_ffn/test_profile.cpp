@@ -80,6 +80,27 @@ TEST(Profile, FfnOnTensorCoresMovesWhatItsTilesNeed) {
   }
 }
 
+// The warps' sums go through shared memory without two lanes at one bank, and what is loaded and
+// stored are whole sectors.
+TEST(Profile, DecodeWastesNothing) {
+  for (const std::int64_t T : {8, 16}) {
+    std::vector<KernelProfile> kernels = profile(matmul_topic(), {T, 64, 512}, "gpu_v5_decode");
+    ASSERT_EQ(kernels.size(), 1u);
+    for (const bool gated : {false, true}) {
+      const FfnShape shape = {T, 512, 256, Activation::kSilu, gated, false};
+      for (KernelProfile& k : profile(ffn_topic(), shape, "gpu_v3_decode")) kernels.push_back(k);
+    }
+    for (const KernelProfile& p : kernels) {
+      std::size_t shared = 0;
+      for (const simt::SiteProfile& s : p.sites) {
+        EXPECT_EQ(s.ratio(), 1.0) << s.file << ":" << s.line << "\n" << to_text(p);
+        shared += s.space == simt::cpu::Space::kShared;
+      }
+      EXPECT_EQ(shared, T > 8 ? 3u : 2u) << to_text(p);  // 8 rows stored, 8 more, all read
+    }
+  }
+}
+
 // What each rung of the ladder is for, in bytes read from global memory: v1 reads for every
 // product, v2 for every 32nd, v4 for every 128th.
 TEST(Profile, EachRungReadsLess) {

@@ -89,11 +89,14 @@ TEST(Profile, TilesMoveWhatTheirFormulaSays) {
 }
 
 // Loads of 16 bytes at one line and stores to the device's memory at one, without a sector too
-// many.
+// many; nothing in shared memory waits for a bank.
 void expect_loads_and_stores(const KernelProfile& p) {
   std::size_t loads = 0, store_sites = 0;
   for (const simt::SiteProfile& s : p.sites) {
-    if (s.space != simt::cpu::Space::kGlobal) continue;
+    if (s.space == simt::cpu::Space::kShared) {
+      EXPECT_EQ(s.ratio(), 1.0) << s.file << ":" << s.line << "\n" << to_text(p);
+      continue;
+    }
     const bool store = s.kind == simt::AccessKind::kStore;
     if (!store && s.bytes_per_lane != 16) continue;
     ++(store ? store_sites : loads);
