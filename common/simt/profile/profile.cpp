@@ -175,13 +175,16 @@ std::string to_text(const KernelProfile& profile) {
       fmt::format("  global memory: {} read, {} written, {}; shared memory: {}\n",
                   counted(c.global_read_bytes, "byte"), c.global_write_bytes,
                   counted(c.global_sectors, "sector"), counted(c.shared_wavefronts, "wavefront"));
-  text += fmt::format("  {:<20} {:<7} {:<13} {:>6} {:>9} {:>9} {:>9} {:>8}\n", "site", "memory",
-                      "access", "B/lane", "requests", "cost", "ideal", "x ideal");
+  const auto place_of = [](const SiteProfile& s) { return fmt::format("{}:{}", s.file, s.line); };
+  std::size_t width = 20;
+  for (const SiteProfile& s : profile.sites) width = std::max(width, place_of(s).size());
+  text += fmt::format("  {:<{}} {:<7} {:<13} {:>6} {:>9} {:>9} {:>9} {:>8}\n", "site", width,
+                      "memory", "access", "B/lane", "requests", "cost", "ideal", "x ideal");
   for (const SiteProfile& s : profile.sites) {
     const bool shared = s.space == cpu::Space::kShared;
-    text += fmt::format("  {:<20} {:<7} {:<13} {:>6} {:>9} {:>9} {:>9} {:>8.2f}\n",
-                        fmt::format("{}:{}", s.file, s.line), shared ? "shared" : "global",
-                        name_of(s.kind), s.bytes_per_lane, s.requests, s.cost, s.ideal, s.ratio());
+    text += fmt::format("  {:<{}} {:<7} {:<13} {:>6} {:>9} {:>9} {:>9} {:>8.2f}\n", place_of(s),
+                        width, shared ? "shared" : "global", name_of(s.kind), s.bytes_per_lane,
+                        s.requests, s.cost, s.ideal, s.ratio());
   }
   return text;
 }
