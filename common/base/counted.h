@@ -1,5 +1,6 @@
 #pragma once
-// Numbers with their nouns, for what programs print: "1 token", "2 tokens", "0 tokens".
+// Numbers with their nouns, for what programs print: "1 token", "2 tokens", "0 tokens". Not for
+// kernel files: nvcc cannot read fmt.
 
 #include <fmt/format.h>
 
