@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "01_dense_ffn/ffn.h"
+#include "common/base/counted.h"
 #include "common/base/error.h"
 #include "common/model/size.h"
 
@@ -103,9 +104,9 @@ std::string_view name_of(Part part) {
 
 std::vector<PartCost> forward_cost(const model::ModelConfig& config, const ForwardShape& s) {
   require(s.tokens >= 1 && s.context >= 1 && s.sequences >= 1 && s.sequences <= s.tokens,
-          "a forward of {} tokens of {} sequences at context {}: each must be at least 1, and the "
+          "a forward of {} of {} at context {}: each must be at least 1, and the "
           "sequences at most the tokens",
-          s.tokens, s.sequences, s.context);
+          counted(s.tokens, "token"), counted(s.sequences, "sequence"), s.context);
   return Costs(config, s).all(s.tokens);
 }
 

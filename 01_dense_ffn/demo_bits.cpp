@@ -36,13 +36,13 @@ void show_bits() {
   append_versions(registry);
   fmt::print(
       "\n4. Row 0 in company: of its {} sums over {} terms, how many round differently in a batch\n"
-      "   of T rows than alone, and by how much at most; in fp32, on this CPU\n\n{:<16}",
+      "   of T rows than alone, and by how much at most; in fp32, on this CPU\n\n{:<14}",
       kN, kK, "version");
-  for (std::int64_t T : kRows) fmt::print("{:>6}", fmt::format("T:{}", T));
-  fmt::print("{:>12}\n", "at most");
+  for (std::int64_t T : kRows) fmt::print("{:>5}", fmt::format("T:{}", T));
+  fmt::print("{:>10}\n", "at most");
   for (const Version<MatmulArgs>& v : registry.versions<MatmulArgs>("matmul")) {
     if (v.backend != Backend::kCpu) continue;
-    fmt::print("{:<16}", v.name);
+    fmt::print("{:<14}", v.name);
     const std::vector<double> alone = row_0(v, 1);
     double most = 0;
     for (std::int64_t T : kRows) {
@@ -52,9 +52,9 @@ void show_bits() {
         changed += together[i] != alone[i];
         most = std::max(most, std::abs(together[i] - alone[i]));
       }
-      fmt::print("{:>6}", changed);
+      fmt::print("{:>5}", changed);
     }
-    fmt::print("{:>12.1e}   {}\n", most,
+    fmt::print("{:>10.1e}   {}\n", most,
                v.batch_invariant ? "the engine may use it" : "the engine never picks it");
   }
 }

@@ -78,7 +78,7 @@ void show_touched_experts() {
       "the\n   GB of their weights in 2 bytes\n\n{:>6}",
       "T");
   for (const Sparse& s : kLayers)
-    fmt::print("{:>34}", fmt::format("{} ({} of {})", s.name, s.k, s.E));
+    fmt::print("{:>30}", fmt::format("{} ({} of {})", s.name, s.k, s.E));
   fmt::print("\n");
   for (std::int64_t T : {1, 2, 4, 8, 16, 32, 64, 128, 256}) {
     fmt::print("{:>6}", T);
@@ -88,7 +88,7 @@ void show_touched_experts() {
         counted += static_cast<double>(counted_experts(s, T, 100 + i)) / 20;
       }
       const Work work = experts_work(T, s.k, counted, s.D, s.F, 3, 2);
-      fmt::print("{:>14.1f}{:>10.1f}{:>10.2f}", touched_experts(T, s.k, s.E), counted,
+      fmt::print("{:>12.1f}{:>9.1f}{:>9.2f}", touched_experts(T, s.k, s.E), counted,
                  work.bytes / 1e9);
     }
     fmt::print("\n");

@@ -82,10 +82,10 @@ void show_skew() {
   show(registry, {.T = 8, .k = 2, .E = 8, .D = 128, .F = 128});
   show(registry, {.T = 64, .k = 2, .E = 8, .D = 128, .F = 128});
   fmt::print(
-      "The loop asks for an expert's weights anew for each of its rows. The padded batch is "
-      "launched before\nanyone knows the load, so that every expert's has room for all T k slots. "
-      "Tiles and the decode\nkernel follow the load. At 3 us a launch a layer this narrow takes as "
-      "long as its launches do; the\nbench has real widths.\n");
+      "The loop asks for an expert's weights anew for each of its rows. The padded batch is\n"
+      "launched before anyone knows the load, so that every expert's has room for all T k slots.\n"
+      "Tiles and the decode kernel follow the load. At 3 us a launch a layer this narrow takes as\n"
+      "long as its launches do; the bench has real widths.\n");
 }
 
 }  // namespace octavo::sparse_moe

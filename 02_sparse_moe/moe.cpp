@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/counted.h"
 #include "common/base/error.h"
 
 namespace octavo {
@@ -26,8 +27,8 @@ void LoopedExperts::forward(Exec& exec, View<const float, 2> x, View<const int, 
           name_of(exec.backend()));
   require(x.extent(0) == ids.extent(0) && y.extents() == x.extents() &&
               weights.extents() == ids.extents(),
-          "MoE layer: x has {} rows, y {}, the plan is for {} tokens", x.extent(0), y.extent(0),
-          ids.extent(0));
+          "MoE layer: x has {}, y {}, the plan is for {}", counted(x.extent(0), "row"), y.extent(0),
+          counted(ids.extent(0), "token"));
   const RoutingPlan plan = sorted_plan(ids, weights, experts());
   const std::int64_t D = x.extent(1), k = plan.top_k;
   std::vector<float> slot_output(static_cast<std::size_t>(plan.tokens * k * D));  // [T * k, D]
@@ -67,10 +68,10 @@ std::int64_t SeparateExperts::expert_workspace(std::int64_t M) const {
 MoeLayer::MoeLayer(std::unique_ptr<Linear> gate, std::unique_ptr<Router> router,
                    std::unique_ptr<ExpertWeights> experts)
     : gate_(std::move(gate)), router_(std::move(router)), experts_(std::move(experts)) {
-  require(
-      gate_->outputs() == router_->experts() && gate_->outputs() == experts_->experts(),
-      "MoE layer: the gate has {} outputs, the router {} experts, the layer {}; they must agree",
-      gate_->outputs(), router_->experts(), experts_->experts());
+  require(gate_->outputs() == router_->experts() && gate_->outputs() == experts_->experts(),
+          "MoE layer: the gate has {}, the router {}, the layer {}; they must agree",
+          counted(gate_->outputs(), "output"), counted(router_->experts(), "expert"),
+          experts_->experts());
 }
 
 std::int64_t MoeLayer::workspace(std::int64_t T) const {

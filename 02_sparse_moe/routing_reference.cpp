@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "02_sparse_moe/routing.h"
+#include "common/base/counted.h"
 #include "common/base/error.h"
 
 namespace octavo {
@@ -62,14 +63,14 @@ SoftmaxTopKRouter::SoftmaxTopKRouter(SoftmaxRouting routing) : routing_(std::mov
   const auto& [experts, top_k, order, normalize, bias] = routing_;
   require(top_k >= 1 && top_k <= experts, "router: top_k is {}, must be from 1 to {} (experts)",
           top_k, experts);
-  require(bias.empty() || std::ssize(bias) == experts, "router: {} biases for {} experts",
-          bias.size(), experts);
+  require(bias.empty() || std::ssize(bias) == experts, "router: {} for {}",
+          counted(bias.size(), "bias", "biases"), counted(experts, "expert"));
 }
 
 GatingArgs SoftmaxTopKRouter::args(View<const float, 2> logits, View<int, 2> ids,
                                    View<float, 2> weights) const {
-  require(logits.extent(1) == experts(), "router: {} logits a token, must be {} (experts)",
-          logits.extent(1), experts());
+  require(logits.extent(1) == experts(), "router: {} a token, must be {} (experts)",
+          counted(logits.extent(1), "logit"), experts());
   return {.logits = logits,
           .bias = {routing_.bias.data(), {std::ssize(routing_.bias)}},
           .order = routing_.order,

@@ -144,6 +144,24 @@ TEST(Profile, PaddingCostsWhatTheTilesSave) {
   EXPECT_GE(padded.mma, 2 * tiles.mma);
 }
 
+// Code that the compiler made of several lines has one too.
+TEST(Profile, EverySiteHasALine) {
+  Registry registry;
+  append_versions(registry);
+  const auto expect_lines = [&](const auto& topic, const auto& shape, const auto& versions) {
+    for (const auto& v : versions) {
+      if (v.backend != Backend::kSimt) continue;
+      for (const KernelProfile& k : testing::profile_of(topic, shape, v, DType::kBF16)) {
+        for (const simt::SiteProfile& s : k.sites) EXPECT_GT(s.line, 0) << v.name << to_text(k);
+      }
+    }
+  };
+  expect_lines(gating_topic(), GatingShape{8, 64, 8}, registry.versions<GatingArgs>("gating"));
+  expect_lines(align_topic(), AlignShape{64, 2, 8}, registry.versions<AlignArgs>("align"));
+  expect_lines(experts_topic(), ExpertsShape{8, 2, 4, 128, 64},
+               registry.versions<ExpertsArgs>("experts"));
+}
+
 TEST(Profile, GatingReadsEveryLogitOnce) {
   for (const GatingShape& shape : {GatingShape{64, 8, 2}, GatingShape{32, 64, 8},
                                    GatingShape{16, 256, 8}, GatingShape{8, 1024, 4}}) {

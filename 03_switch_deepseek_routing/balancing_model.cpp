@@ -5,6 +5,7 @@
 
 #include "03_switch_deepseek_routing/balancing.h"
 #include "03_switch_deepseek_routing/losses.h"
+#include "common/base/counted.h"
 #include "common/base/error.h"
 #include "common/base/philox.h"
 
@@ -129,10 +130,11 @@ LabModel::LabModel(const LabSettings& settings)
     : parameters(kRouter + E * kExpert), bias(E), settings_(settings) {
   require(settings.alpha == 0 || settings.score == GateScore::kSoftmax,
           "balancing: the auxiliary loss is of softmax probabilities");
-  require(settings.tokens >= 1 && settings.steps >= 1, "balancing: {} steps of {} tokens",
-          settings.steps, settings.tokens);
+  require(settings.tokens >= 1 && settings.steps >= 1, "balancing: {} of {}",
+          counted(settings.steps, "step"), counted(settings.tokens, "token"));
   require(settings.experts >= 1 && settings.experts <= E,
-          "balancing: tokens choose among {} experts, must be from 1 to {}", settings.experts, E);
+          "balancing: tokens choose among {}, must be from 1 to {}",
+          counted(settings.experts, "expert"), E);
   double* p = parameters.data();
   normal(settings, kInit, 0, kRouter, settings.shifted ? 0.3 : 0.1, p);
   for (std::int64_t e = 0; e < E; ++e) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "03_switch_deepseek_routing/probabilities.h"
+#include "common/base/counted.h"
 #include "common/base/error.h"
 
 namespace octavo::switch_routing {
@@ -56,8 +57,8 @@ CapacityFactor capacity_factor(std::string_view decimal) {
 
 std::int64_t capacity(CapacityFactor factor, std::int64_t T, std::int64_t E, std::int64_t top_k) {
   constexpr std::int64_t kMost = 1'000'000'000;  // of T k: products below stay under 2^63
-  require(E >= 1 && top_k >= 1 && T >= 0 && T <= kMost / top_k,
-          "capacity: {} tokens, {} choices each, {} experts", T, top_k, E);
+  require(E >= 1 && top_k >= 1 && T >= 0 && T <= kMost / top_k, "capacity: {}, {} each, {}",
+          counted(T, "token"), counted(top_k, "choice"), counted(E, "expert"));
   require(factor.numerator >= 1 && factor.denominator >= 1 && factor.numerator <= 1'000'000 &&
               factor.denominator <= 1'000'000,
           "capacity factor: {} / {} must be made of numbers from 1 to 1000000", factor.numerator,
@@ -83,8 +84,8 @@ Choices switch_top1(View<const float, 2> logits) {
 Choices gshard_top2(View<const float, 2> logits, View<const float, 1> uniforms) {
   Choices c{.tokens = logits.extent(0), .experts = logits.extent(1), .top_k = 2};
   require(c.experts >= 2, "GShard's routing wants two experts or more, not {}", c.experts);
-  require(uniforms.extent(0) == c.tokens, "GShard's routing: {} uniforms for {} tokens",
-          uniforms.extent(0), c.tokens);
+  require(uniforms.extent(0) == c.tokens, "GShard's routing: {} for {}",
+          counted(uniforms.extent(0), "uniform"), counted(c.tokens, "token"));
   for (std::int64_t t = 0; t < c.tokens; ++t) {
     const std::vector<double> p = softmax(logits(t));
     int ids[2];
@@ -100,7 +101,7 @@ Choices gshard_top2(View<const float, 2> logits, View<const float, 1> uniforms) 
 }
 
 CapacityPlan place(const Choices& c, std::int64_t capacity, DropPolicy policy, AfterDrop after) {
-  require(capacity >= 0, "capacity: {} rows an expert", capacity);
+  require(capacity >= 0, "capacity: {} an expert", counted(capacity, "row"));
   CapacityPlan plan{.tokens = c.tokens, .experts = c.experts, .top_k = c.top_k};
   plan.capacity = capacity;
   plan.ids.assign(c.ids.size(), -1);

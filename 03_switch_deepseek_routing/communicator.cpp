@@ -7,6 +7,7 @@
 #include <numeric>
 #include <thread>
 
+#include "common/base/counted.h"
 #include "common/base/error.h"
 
 namespace octavo::switch_routing {
@@ -104,7 +105,7 @@ std::vector<float> Communicator::exchange_rows(const std::vector<float>& send,
 }
 
 void run_ranks(int ranks, const std::function<void(Communicator&)>& body) {
-  require(ranks >= 1, "expert parallelism: {} ranks", ranks);
+  require(ranks >= 1, "expert parallelism: {}", counted(ranks, "rank"));
   Meeting meeting(ranks);
   std::mutex mutex;
   std::exception_ptr error;

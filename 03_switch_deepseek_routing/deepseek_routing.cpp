@@ -5,29 +5,32 @@
 #include <numeric>
 
 #include "03_switch_deepseek_routing/grouped_top_k.h"
+#include "common/base/counted.h"
 #include "common/base/error.h"
 
 namespace octavo {
 
 void check(const DeepseekRouting& r) {
   require(r.experts >= 1 && r.groups >= 1 && r.experts % r.groups == 0,
-          "router: {} experts in {} groups; the groups must divide the experts", r.experts,
-          r.groups);
+          "router: {} in {}; the groups must divide the experts", counted(r.experts, "expert"),
+          counted(r.groups, "group"));
   const std::int64_t in_group = r.experts / r.groups;
   require(r.groups == 1 || r.group_score == GroupScore::kBest || in_group >= 2,
-          "router: {} groups of one expert; a group is scored by its best two", r.groups);
+          "router: {} of one expert; a group is scored by its best two",
+          counted(r.groups, "group"));
   require(r.top_groups >= 1 && r.top_groups <= r.groups,
           "router: top_groups is {}, must be from 1 to {} (groups)", r.top_groups, r.groups);
   require(r.top_k >= 1 && r.top_k <= r.top_groups * in_group,
-          "router: top_k is {}, must be from 1 to {} (experts of {} groups)", r.top_k,
-          r.top_groups * in_group, r.top_groups);
+          "router: top_k is {}, must be from 1 to {} (experts of {})", r.top_k,
+          r.top_groups * in_group, counted(r.top_groups, "group"));
 }
 
 DeepseekRouter::DeepseekRouter(const DeepseekRouting& routing, std::vector<float> bias)
     : r_(routing), bias_(std::move(bias)) {
   check(r_);
-  require(bias_.empty() || std::ssize(bias_) == r_.experts,
-          "router: {} selection biases for {} experts", bias_.size(), r_.experts);
+  require(bias_.empty() || std::ssize(bias_) == r_.experts, "router: {} for {}",
+          counted(bias_.size(), "selection bias", "selection biases"),
+          counted(r_.experts, "expert"));
   require(std::ranges::all_of(bias_, [](float b) { return std::isfinite(b); }),
           "router: a selection bias is not finite");
 }

@@ -67,9 +67,8 @@ void show_balancing(const std::string& data_path) {
   }
   require(results.back().finite, "the dense run diverged");
   fmt::print(
-      "\nAt equal FLOPs, centred inputs, MSE: {:.3f} with one expert for all tokens, {:.3f} with "
-      "one "
-      "of {} for each.\n",
+      "\nMSE at equal FLOPs on centred inputs: {:.3f} with one expert for all tokens,\n"
+      "{:.3f} with one of {} for each.\n",
       results.back().mse, results[3].mse, kLabExperts);
   if (data_path.empty()) return;
   const nlohmann::json runs{{"experts", kLabExperts}, {"runs", data}};

@@ -13,28 +13,25 @@ struct Design {
 
 // From the papers and the published configs.
 constexpr Design kDesigns[] = {
-    {"Shazeer 2017", "up to 131072, top 4", "none", "softmax of the chosen",
-     "importance and load losses", "between LSTM layers"},
-    {"GShard 2020", "up to 2048, top 2", "none", "over the two", "loss, capacity",
-     "every other layer"},
-    {"Switch 2021", "up to 2048, top 1", "none", "raw probability", "loss, capacity",
-     "every other layer"},
-    {"Mixtral 2024", "8, top 2", "none", "softmax of the chosen", "loss", "every layer"},
-    {"DeepSeek-V3 2024", "256, top 8", "1", "sigmoid, over the chosen", "bias, small loss",
-     "all but the first 3"},
-    {"Qwen3-MoE 2025", "128, top 8", "none", "softmax of the chosen", "loss", "every layer"},
-    {"gpt-oss 2025", "32 or 128, top 4", "none", "softmax of the chosen", "not published",
-     "every layer"},
+    {"Shazeer 2017", "131072, top 4", "none", "softmax of the chosen", "importance, load",
+     "between LSTMs"},
+    {"GShard 2020", "2048, top 2", "none", "over the two", "loss, capacity", "every other"},
+    {"Switch 2021", "2048, top 1", "none", "raw probability", "loss, capacity", "every other"},
+    {"Mixtral 2024", "8, top 2", "none", "softmax of the chosen", "loss", "all"},
+    {"DeepSeek-V3 2024", "256, top 8", "1", "sigmoid, normalised", "bias, small loss",
+     "all but first 3"},
+    {"Qwen3-MoE 2025", "128, top 8", "none", "softmax of the chosen", "loss", "all"},
+    {"gpt-oss 2025", "32 or 128, top 4", "none", "softmax of the chosen", "not published", "all"},
 };
 
 }  // namespace
 
 void show_models() {
   fmt::print("\n5. The design of published models\n\n");
-  fmt::print("{:<18}{:<20}{:<8}{:<26}{:<28}{}\n", "", "routed experts", "shared", "weights",
-             "balancing", "sparse layers");
+  fmt::print("{:<17}{:<18}{:<7}{:<22}{:<17}{}\n", "", "experts, at most", "shared", "weights",
+             "balanced by", "sparse layers");
   for (const Design& d : kDesigns) {
-    fmt::print("{:<18}{:<20}{:<8}{:<26}{:<28}{}\n", d.name, d.experts, d.shared, d.weights,
+    fmt::print("{:<17}{:<18}{:<7}{:<22}{:<17}{}\n", d.name, d.experts, d.shared, d.weights,
                d.balancing, d.placement);
   }
   constexpr double kHours = 2.788e6, kPrice = 2, kActive = 37e9, kTokens = 14.8e12;

@@ -9,6 +9,7 @@
 #include "03_switch_deepseek_routing/demo.h"
 #include "03_switch_deepseek_routing/expert_cache.h"
 #include "03_switch_deepseek_routing/expert_parallel.h"
+#include "common/base/counted.h"
 #include "common/testing/random.h"
 
 namespace octavo::switch_routing {
@@ -37,8 +38,8 @@ struct OffloadRow {
 
 void show_policies(const char* title, const RoutingTrace& trace, std::int64_t slots,
                    double expert_bytes) {
-  fmt::print("\n{}: {} steps, {} layers, {} of {} experts a layer on the GPU\n", title,
-             trace.steps(), trace.layers, slots, trace.experts);
+  fmt::print("\n{}: {}, {}, {} of {} a layer on the GPU\n", title, counted(trace.steps(), "step"),
+             counted(trace.layers, "layer"), slots, counted(trace.experts, "expert"));
   fmt::print("{:<22}{:>10}{:>12}{:>20}\n", "", "hits", "fetched", "time, no misses = 1");
   CacheCounts none;
   none.layer_misses.resize(trace.uses.size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/base/counted.h"
 #include "common/base/error.h"
 
 namespace octavo::switch_routing {
@@ -124,8 +125,8 @@ int use(LayerCache& cache, const std::vector<int>& experts, const std::vector<st
 }  // namespace
 
 CacheCounts replay(const RoutingTrace& trace, const CacheSettings& settings) {
-  require(settings.slots >= 1 && settings.prefetch >= 0, "expert cache: {} slots, {} ahead",
-          settings.slots, settings.prefetch);
+  require(settings.slots >= 1 && settings.prefetch >= 0, "expert cache: {}, {} ahead",
+          counted(settings.slots, "slot"), settings.prefetch);
   CacheCounts counts;
   const auto L = static_cast<std::size_t>(trace.layers);
   std::vector<LayerCache> caches(L, LayerCache(settings, trace.experts));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/base/counted.h"
 #include "common/base/error.h"
 
 namespace octavo::switch_routing {
@@ -87,11 +88,11 @@ void combine(const RoutingPlan& plan, const std::vector<float>& results, View<fl
 void expert_parallel_layer(Communicator& ranks, const RoutingPlan& plan, const RunExpert& run,
                            View<const float, 2> x, View<float, 2> y) {
   const std::int64_t R = ranks.ranks(), D = x.extent(1), each = plan.experts / R;
-  require(plan.experts % R == 0, "expert parallelism: {} ranks do not divide {} experts", R,
-          plan.experts);
+  require(plan.experts % R == 0, "expert parallelism: {} do not divide {}", counted(R, "rank"),
+          counted(plan.experts, "expert"));
   require(x.extent(0) == plan.tokens && y.extents() == x.extents(),
-          "expert parallelism: x has {} rows, y {}, the plan is for {} tokens", x.extent(0),
-          y.extent(0), plan.tokens);
+          "expert parallelism: x has {}, y {}, the plan is for {}", counted(x.extent(0), "row"),
+          y.extent(0), counted(plan.tokens, "token"));
   // 1. This rank's slots by expert, and so by rank: their rows, and how many each expert gets.
   std::vector<float> rows;
   for (int i = 0; i < plan.offsets.back(); ++i) {

@@ -6,6 +6,7 @@
 
 #include "03_switch_deepseek_routing/mpi_communicator.h"
 #include "03_switch_deepseek_routing/test_expert_parallel.h"
+#include "common/base/counted.h"
 #include "common/base/error.h"
 
 namespace octavo::switch_routing {
@@ -27,7 +28,8 @@ int check() {
   MPI_Allreduce(&same, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
   MPI_Allreduce(&bytes, &sum, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
   if (ranks.rank() == 0) {
-    fmt::print("{} ranks, {} tokens, {} bytes between them: {}\n", R, layer.T, sum,
+    fmt::print("{}, {}, {} between them: {}\n", counted(R, "rank"), counted(layer.T, "token"),
+               counted(sum, "byte"),
                all != 0 ? "the same bits as on one rank" : "other bits than on one rank");
   }
   return all != 0 ? 0 : 1;

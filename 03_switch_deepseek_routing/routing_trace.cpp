@@ -6,6 +6,7 @@
 #include <set>
 
 #include "03_switch_deepseek_routing/expert_cache.h"
+#include "common/base/counted.h"
 #include "common/base/error.h"
 #include "common/base/philox.h"
 
@@ -115,8 +116,8 @@ RoutingTrace read_trace(const std::string& path) {
       trace.uses.push_back(uses_of(list, trace.experts, path));
     }
     require(trace.layers >= 1 && !trace.uses.empty() && std::ssize(trace.uses) % trace.layers == 0,
-            "{}: {} uses are not one or more whole steps of {} layers", path, trace.uses.size(),
-            trace.layers);
+            "{}: a list of {} is not one or more whole steps of {}", path,
+            counted(trace.uses.size(), "use"), counted(trace.layers, "layer"));
     return trace;
   } catch (const nlohmann::json::exception& e) {
     fail("{} is not a routing trace: {}", path, e.what());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/counted.h"
 #include "common/base/error.h"
 
 namespace octavo {
@@ -17,8 +18,8 @@ Batch make_batch(std::span<const BatchPart> parts, std::int64_t block_size) {
     require(part.first >= 0, "batch: a sequence that starts at position {}", part.first);
     require(!part.tokens.empty(), "batch: a sequence with no token");
     require(end <= block_size * static_cast<std::int64_t>(part.blocks.size()),
-            "batch: {} positions do not fit in {} blocks of {}", end, part.blocks.size(),
-            block_size);
+            "batch: {} do not fit in {} of {}", counted(end, "position"),
+            counted(part.blocks.size(), "block"), block_size);
     for (std::int64_t p = part.first; p < end; ++p) {
       batch.tokens.push_back(part.tokens[static_cast<std::size_t>(p - part.first)]);
       batch.positions.push_back(p);

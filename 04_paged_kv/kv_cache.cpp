@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/base/counted.h"
 #include "common/base/error.h"
 
 namespace octavo {
@@ -13,13 +14,13 @@ KvCache::KvCache(const KvShape& shape, std::int64_t num_blocks, std::int64_t blo
     : shape_(shape), num_blocks_(num_blocks), block_size_(block_size) {
   require(shape.layers >= 1 && shape.kv_heads >= 1 && shape.head_width >= 1 && num_blocks >= 1 &&
               block_size >= 1,
-          "KV cache: {} layers, {} KV heads of {}, {} blocks of {}; each must be at least 1",
-          shape.layers, shape.kv_heads, shape.head_width, num_blocks, block_size);
+          "KV cache: {}, {} of {}, {} of {}; each must be at least 1",
+          counted(shape.layers, "layer"), counted(shape.kv_heads, "KV head"), shape.head_width,
+          counted(num_blocks, "block"), block_size);
   require(shape.latent == 0 ||
               (shape.kv_heads == 1 && shape.latent >= 1 && shape.latent <= shape.head_width),
-          "KV cache: values are the first {} elements of {} keys of {}; must be one key that holds "
-          "them",
-          shape.latent, shape.kv_heads, shape.head_width);
+          "KV cache: values are the first {} of {} of {}; must be one key that holds them",
+          counted(shape.latent, "element"), counted(shape.kv_heads, "key"), shape.head_width);
   // As doubles, since the product of the sizes may leave 64 bits.
   const double positions = static_cast<double>(num_blocks) * static_cast<double>(block_size);
   const double wanted = positions * static_cast<double>(shape.layers) *
@@ -45,9 +46,9 @@ void KvCache::write(std::int64_t layer, std::span<const std::int64_t> slot_mappi
   require(layer >= 0 && layer < shape_.layers, "KV cache: layer {} of {}", layer, shape_.layers);
   require(key.extent(1) * key.extent(2) == row &&
               (shape_.latent > 0 ? value.size() == 0 : value.extents() == key.extents()),
-          "KV cache: keys [{}, {}, {}] and values [{}, {}, {}] do not fit {} heads of {}{}",
+          "KV cache: keys [{}, {}, {}] and values [{}, {}, {}] do not fit {} of {}{}",
           key.extent(0), key.extent(1), key.extent(2), value.extent(0), value.extent(1),
-          value.extent(2), shape_.kv_heads, shape_.head_width,
+          value.extent(2), counted(shape_.kv_heads, "head"), shape_.head_width,
           shape_.latent > 0 ? " that are their own values" : "");
   for (std::int64_t t = 0; t < std::ssize(slot_mapping); ++t) {
     const std::int64_t slot = slot_mapping[static_cast<std::size_t>(t)];

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "common/base/counted.h"
 #include "common/base/error.h"
 
 namespace octavo {
@@ -10,8 +11,8 @@ void rms_norm_reference(View<const float, 2> x, std::span<const float> weight, d
                         View<float, 2> y) {
   const std::int64_t D = x.extent(1);
   require(std::ssize(weight) == D && y.extents() == x.extents(),
-          "RMSNorm: x has {} columns, the weight {}, y {}; they must agree", D, weight.size(),
-          y.extent(1));
+          "RMSNorm: x has {}, the weight {}, y {}; they must agree", counted(D, "column"),
+          weight.size(), y.extent(1));
   for (std::int64_t t = 0; t < x.extent(0); ++t) {
     double squares = 0;
     for (std::int64_t d = 0; d < D; ++d)

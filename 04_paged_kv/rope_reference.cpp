@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "common/base/counted.h"
 #include "common/base/error.h"
 
 namespace octavo {
@@ -10,7 +11,8 @@ void rope_reference(View<float, 3> x, std::span<const std::int64_t> position, do
                     RopePairing pairing) {
   const std::int64_t T = x.extent(0), H = x.extent(1), Dh = x.extent(2);
   require(Dh % 2 == 0, "RoPE: the head width is {}, must be even", Dh);
-  require(std::ssize(position) == T, "RoPE: {} positions for {} rows", position.size(), T);
+  require(std::ssize(position) == T, "RoPE: {} for {}", counted(position.size(), "position"),
+          counted(T, "row"));
   const bool halves = pairing == RopePairing::kHalves;
   for (std::int64_t t = 0; t < T; ++t) {
     for (std::int64_t i = 0; i < Dh / 2; ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "common/base/counted.h"
 #include "common/base/error.h"
 
 namespace octavo {
@@ -11,9 +12,8 @@ namespace {
 void check(const Request& request, std::int64_t context) {
   const auto prompt = static_cast<std::int64_t>(request.prompt.size());
   require(prompt >= 1, "the prompt is empty");
-  require(prompt < context,
-          "the prompt has {} tokens; the model's context of {} leaves room for {}", prompt, context,
-          context - 1);
+  require(prompt < context, "the prompt has {}; the model's context of {} leaves room for {}",
+          counted(prompt, "token"), context, context - 1);
   require(request.max_tokens >= 1 && request.max_tokens <= context,
           "max_tokens is {}, must be from 1 to {} (the model's context)", request.max_tokens,
           context);

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "06_continuous_batching/generate.h"
+#include "common/base/counted.h"
 #include "common/base/error.h"
 #include "common/base/threads.h"
 #include "serve/commands.h"
@@ -61,15 +62,15 @@ void print_figures(const Sequence& sequence, const Request& request, double prom
   // The first token comes out of the prompt's own forward, so the others share the rest of the
   // time.
   const auto rate = [](std::int64_t tokens, double seconds) {
-    return tokens > 0 && seconds > 0 ? fmt::format("{:.1f}", static_cast<double>(tokens) / seconds)
-                                     : "-";
+    return tokens > 0 && seconds > 0
+               ? fmt::format(" at {:.1f}/s", static_cast<double>(tokens) / seconds)
+               : "";
   };
   const std::string line = fmt::format(
-      "prompt {} tokens, output {} tokens ({}), {:.2f} s, prompt {} tok/s, output {} tok/s, "
-      "seed {}\n",
-      sequence.num_prompt, output, sequence.finish == FinishReason::kStop ? "stop" : "length",
-      prompt_seconds + output_seconds, rate(sequence.num_prompt, prompt_seconds),
-      rate(output - 1, output_seconds), request.sampling.seed);
+      "prompt {}{}, output {}{} ({}), {:.2f} s, seed {}\n", counted(sequence.num_prompt, "token"),
+      rate(sequence.num_prompt, prompt_seconds), counted(output, "token"),
+      rate(output - 1, output_seconds), sequence.finish == FinishReason::kStop ? "stop" : "length",
+      prompt_seconds + output_seconds, request.sampling.seed);
   std::fputs(line.c_str(), stderr);
 }
 

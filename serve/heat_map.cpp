@@ -6,6 +6,8 @@
 #include <numeric>
 #include <string_view>
 
+#include "common/base/counted.h"
+
 namespace octavo::serve {
 namespace {
 
@@ -67,8 +69,10 @@ std::string expert_heat_map(const std::vector<std::int64_t>& layers,
       text += "\n";
     }
   }
-  return text + fmt::format("{} experts a layer, left to right; of the even share:", experts) +
-         " ' ' below 1/4, ░ below 3/4, ▒ below 1.5, ▓ below 3, █ above\n";
+  return text +
+         fmt::format("{} a layer, left to right; their use over the even share:\n",
+                     counted(experts, "expert")) +
+         "' ' below 1/4, ░ below 3/4, ▒ below 1.5, ▓ below 3, █ above\n";
 }
 
 }  // namespace octavo::serve

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "06_continuous_batching/generate.h"
+#include "common/base/counted.h"
 #include "common/base/error.h"
 #include "common/base/output_file.h"
 #include "common/base/threads.h"
@@ -57,10 +58,11 @@ void print_stored(const model::Checkpoint& checkpoint) {
     if (shared && name.starts_with("model.layers.")) copies += checkpoint.tensor(name).elements();
   }
   const model::ModelSize size = model::size_of(config);
-  fmt::print("stored    {} tensors of {} elements; the config asks for {}", tensors, elements,
-             size.parameters.total() + size.mtp);
-  if (copies > 0) fmt::print(", the MTP modules' copies of embedding and head add {}", copies);
+  fmt::print("stored    {} of {}; the config asks for {}", counted(tensors, "tensor"),
+             counted(elements, "element"), size.parameters.total() + size.mtp);
   fmt::print("\n");
+  if (copies > 0)
+    fmt::print("          the MTP modules' copies of embedding and head add {}\n", copies);
 }
 
 class LoadCounter : public ForwardObserver {
@@ -93,7 +95,7 @@ std::vector<InspectedPrompt> encode_all(const LoadedModel& model, const Options&
   }
   for (const InspectedPrompt& prompt : prompts) {
     require(std::ssize(prompt.tokens) <= model.decoder.config().max_context,
-            "a prompt has {} tokens; the model's context is {}", prompt.tokens.size(),
+            "a prompt has {}; the model's context is {}", counted(prompt.tokens.size(), "token"),
             model.decoder.config().max_context);
   }
   return prompts;
@@ -114,7 +116,7 @@ LoadCounter count_experts(LoadedModel& model, Exec& exec, const InspectedPrompt&
 
 void print_expert_load(LoadedModel& model, Exec& exec, const InspectedPrompt& prompt) {
   const LoadCounter load = count_experts(model, exec, prompt);
-  fmt::print("\nexperts of the {} tokens of {}\"{}\"\n{}", prompt.tokens.size(),
+  fmt::print("\nexperts of the {} of {}\"{}\"\n{}", counted(prompt.tokens.size(), "token"),
              prompt.is_chat ? "the chat " : "", prompt.text,
              expert_load_bars(load.layers, load.counts));
 }

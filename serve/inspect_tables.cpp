@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "01_dense_ffn/cost.h"
+#include "common/base/counted.h"
 
 namespace octavo::serve {
 
@@ -28,16 +29,16 @@ std::string with_prefix(double value) {
 
 std::string shape_text(const ModelConfig& c) {
   std::string text = fmt::format(
-      "{}: {} layers of width {}, {} heads of {} over {} KV heads, vocabulary {}, context {}\n",
-      model::name_of(c.architecture), c.layers, c.width, c.heads, c.head_width, c.kv_heads, c.vocab,
-      c.max_context);
+      "{}: {} of width {}, {} of {} over {}\nvocabulary {}, context {}\n",
+      model::name_of(c.architecture), counted(c.layers, "layer"), c.width, counted(c.heads, "head"),
+      c.head_width, counted(c.kv_heads, "KV head"), c.vocab, c.max_context);
   if (c.mla)
     text += fmt::format("latent attention: {} + {} values cached a token and layer\n",
                         c.mla->kv_rank, c.mla->rope);
   if (c.moe) {
-    text +=
-        fmt::format("{} routed experts of width {} in {} of {} layers, {} a token", c.moe->experts,
-                    c.moe->width, c.layers - c.moe->first_dense, c.layers, c.moe->top_k);
+    text += fmt::format("{} of width {} in {} of {}, {} a token",
+                        counted(c.moe->experts, "routed expert"), c.moe->width,
+                        c.layers - c.moe->first_dense, counted(c.layers, "layer"), c.moe->top_k);
     if (c.moe->shared_experts > 0) text += fmt::format(", and {} shared", c.moe->shared_experts);
     text += "\n";
   }

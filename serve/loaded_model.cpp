@@ -6,6 +6,7 @@
 #include "01_dense_ffn/versions.h"
 #include "02_sparse_moe/versions.h"
 #include "03_switch_deepseek_routing/versions.h"
+#include "common/base/counted.h"
 #include "common/base/error.h"
 #include "common/model/file.h"
 #include "common/model/json.h"
@@ -125,17 +126,17 @@ LoadedModel::LoadedModel(const fs::path& from, const EngineChoice& how)
       decoder(checkpoint, factory_of(how), std::make_unique<ReferenceAttention>()) {
   // A vocabulary may be padded beyond the tokenizer's ids, never the other way round.
   require(tokenizer.vocab_size() <= checkpoint->config().vocab,
-          "{}: the tokenizer has {} ids, the model a vocabulary of {}", from.string(),
-          tokenizer.vocab_size(), checkpoint->config().vocab);
+          "{}: the tokenizer has {}, the model a vocabulary of {}", from.string(),
+          counted(tokenizer.vocab_size(), "id"), checkpoint->config().vocab);
 }
 
 std::vector<std::string> LoadedModel::notes() const {
   std::vector<std::string> notes = defaults.notes;
   const std::vector<std::string> unused = checkpoint->unused();
   if (!unused.empty()) {
-    notes.push_back(fmt::format("{}: the config has no use for {} of the {} tensors, such as {}",
-                                folder.string(), unused.size(), checkpoint->names().size(),
-                                model::shown(unused.front())));
+    notes.push_back(fmt::format(
+        "{}: the config has no use for {} of the {}, such as {}", folder.string(), unused.size(),
+        counted(checkpoint->names().size(), "tensor"), model::shown(unused.front())));
   }
   return notes;
 }

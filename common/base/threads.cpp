@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/base/counted.h"
 #include "common/base/error.h"
 
 namespace octavo {
@@ -54,7 +55,7 @@ struct ThreadPool::Impl {
     } catch (const std::system_error& failure) {
       join();
       throw std::runtime_error(
-          fmt::format("cannot start {} threads: {}", threads, failure.code().message()));
+          fmt::format("cannot start {}: {}", counted(threads, "thread"), failure.code().message()));
     }
   }
 

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "common/base/counted.h"
 #include "common/base/error.h"
 #include "common/base/output_file.h"
 #include "common/bench/context.h"
@@ -58,11 +59,11 @@ Arguments parse(int argc, char** argv, const std::string& chapter, bool profiles
 void check_filter(const std::vector<Case>& cases, const std::string& filter, bool save) {
   const auto selected = std::ranges::count_if(
       cases, [&](const Case& c) { return filter_selects(filter, c.row.name()); });
-  require(selected > 0, "--benchmark_filter is '{}', which selects none of the {} rows", filter,
-          cases.size());
+  require(selected > 0, "--benchmark_filter is '{}', which selects none of the {}", filter,
+          counted(cases.size(), "row"));
   require(!save || selected == std::ssize(cases),
-          "--save keeps all {} rows, --benchmark_filter '{}' selects {}; --out FILE keeps a part",
-          cases.size(), filter, selected);
+          "--save keeps all {}, --benchmark_filter '{}' selects {}; --out FILE keeps a part",
+          counted(cases.size(), "row"), filter, selected);
 }
 
 int time_rows(const std::vector<Case>& cases, std::int64_t probe_bytes, const std::string& out) {
@@ -77,10 +78,10 @@ int time_rows(const std::vector<Case>& cases, std::int64_t probe_bytes, const st
   const Ceilings& c = probe.best();
   std::cout << table(rows)
             << fmt::format(
-                   "\none thread: read {:.1f} GB/s, FMA {:.3f} TFLOP/s; {} threads: read {:.1f} "
+                   "\none thread: read {:.1f} GB/s, FMA {:.3f} TFLOP/s; {}: read {:.1f} "
                    "GB/s, copy {:.1f} GB/s, FMA {:.3f} TFLOP/s\n",
-                   c.read_core / 1e9, c.fma_core / 1e12, c.threads, c.read_bandwidth / 1e9,
-                   c.copy_bandwidth / 1e9, c.fma_all / 1e12);
+                   c.read_core / 1e9, c.fma_core / 1e12, counted(c.threads, "thread"),
+                   c.read_bandwidth / 1e9, c.copy_bandwidth / 1e9, c.fma_all / 1e12);
   if (!out.empty()) write(out, {{"context", context(c)}, {"benchmarks", to_json(rows)}});
   const bool failed =
       std::any_of(rows.begin(), rows.end(), [](const Row& r) { return !r.error.empty(); });

@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "common/base/counted.h"
 #include "common/device/gpu_spec.h"
 
 namespace octavo::bench {
@@ -40,8 +41,7 @@ std::string line_of(const Line& line) {
   const Row& any = line.host != nullptr ? *line.host : *line.model;
   const Row* const timed = line.host != nullptr ? line.host : line.gpu;
   std::string label = any.version;
-  if (any.threads > 0)
-    label += fmt::format(", {} {}", any.threads, any.threads == 1 ? "thread" : "threads");
+  if (any.threads > 0) label += fmt::format(", {}", counted(any.threads, "thread"));
   std::string text = fmt::format("  {:<28} {}", label, measured_cells(timed));
   for (const GpuSpec& gpu : gpu_specs()) {
     std::string cell;

@@ -5,6 +5,7 @@
     report.py --check    exit status 1 if that would change anything
 """
 import json
+import math
 import os
 import sys
 
@@ -69,25 +70,31 @@ def samples():
     return "\n\n".join(out)
 
 
+def ticks(top, most=8):
+    """Round numbers from 0 to the first that is `top` or more: at most so many steps of 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** math.floor(math.log10(top / most))
+    step = next(s * power for s in (1, 2, 5, 10) if top / (s * power) <= most)
+    return [round(i * step, 9) for i in range(math.ceil(top / step) + 1)]
+
+
 def loss_svg(width=640, height=320, pad=44):
     """Loss against tokens, both axes linear."""
     curves = [(name, read(name, "training.json")) for name in NAMES]
     curves = [(name, [(row[1] / 1e6, row[3]) for row in t["log"]]) for name, t in curves if t]
-    right = max(x for _, points in curves for x, _ in points)
-    top = 1.2
+    columns, rows = ticks(max(x for _, points in curves for x, _ in points)), ticks(1.2)
+    right, top = columns[-1], rows[-1]
     at = lambda x, y: "%.1f,%.1f" % (pad + x / right * (width - 2 * pad), height - pad - min(y, top) / top * (height - 2 * pad))
     out = ['<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">' % (width, height),
            '<rect width="100%" height="100%" fill="#ffffff"/>']
-    for i in range(7):
-        y = i * top / 6
+    for y in rows:
         out.append('<polyline points="%s %s" stroke="#dddddd" fill="none"/>' % (at(0, y), at(right, y)))
-        out.append('<text x="%d" y="%s" text-anchor="end">%.1f</text>' % (pad - 6, at(0, y).split(",")[1], y))
-    for i in range(5):
-        x = right * i / 4
-        out.append('<text x="%s" y="%d" text-anchor="middle">%.1f</text>' % (at(x, 0).split(",")[0], height - pad + 18, x))
+        out.append('<text x="%d" y="%.1f" text-anchor="end">%.1f</text>' % (pad - 6, float(at(0, y).split(",")[1]) + 4, y))
+    for x in columns:
+        out.append('<polyline points="%s %s" stroke="#dddddd" fill="none"/>' % (at(x, 0), at(x, top)))
+        out.append('<text x="%s" y="%d" text-anchor="middle">%g</text>' % (at(x, 0).split(",")[0], height - pad + 18, x))
     for i, (name, points) in enumerate(curves):
         out.append('<polyline points="%s" stroke="%s" stroke-width="1.5" fill="none"/>' % (" ".join(at(x, y) for x, y in points if y <= top), COLOURS[NAMES.index(name)]))
-        out.append('<text x="%d" y="%d" fill="%s" text-anchor="end">%s</text>' % (width - pad, pad + 16 * i, COLOURS[NAMES.index(name)], name))
+        out.append('<text x="%d" y="%d" fill="%s" text-anchor="end">%s</text>' % (width - pad - 8, pad + 20 + 16 * i, COLOURS[NAMES.index(name)], name))
     out.append('<text x="%d" y="20">training loss, nats a token, against millions of tokens</text></svg>' % pad)
     return "\n".join(out) + "\n"
 
@@ -104,11 +111,13 @@ def main():
         old = text = f.read()
     for name, content in (("training", training), ("quality", quality), ("samples", samples)):
         text = between(text, name, content())
+    figure = os.path.join(HERE, "loss.svg")
     if "--check" in sys.argv:
-        return 0 if text == old else 1
+        with open(figure, encoding="utf-8") as f:
+            return 0 if text == old and f.read() == loss_svg() else 1
     with open(path, "w", encoding="utf-8") as f:
         f.write(text)
-    with open(os.path.join(HERE, "loss.svg"), "w", encoding="utf-8") as f:
+    with open(figure, "w", encoding="utf-8") as f:
         f.write(loss_svg())
     return 0
 

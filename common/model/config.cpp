@@ -1,5 +1,6 @@
 #include "common/model/config.h"
 
+#include "common/base/counted.h"
 #include "common/base/error.h"
 #include "common/model/file.h"
 #include "common/model/json.h"
@@ -173,8 +174,8 @@ MoeConfig read_deepseek_moe(const Fields& f, const ModelConfig& c) {
           "{}: n_group is {}, which leaves {} expert a group; a group is scored by its best two",
           f.origin(), m.groups, in_group);
   require(m.top_k <= m.top_groups * in_group,
-          "{}: num_experts_per_tok is {}, but the topk_group = {} groups hold {} experts",
-          f.origin(), m.top_k, m.top_groups, m.top_groups * in_group);
+          "{}: num_experts_per_tok is {}, of only {} in {} (topk_group)", f.origin(), m.top_k,
+          counted(m.top_groups * in_group, "expert"), counted(m.top_groups, "group"));
   return m;
 }
 

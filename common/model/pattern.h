@@ -2,13 +2,23 @@
 // The patterns of pre-tokenizers, through PCRE2: a text is cut into its matches and the stretches
 // between them.
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 struct pcre2_real_code_8;
 
 namespace octavo::model {
+
+// What all patterns together may spend on one text of so many bytes: a million steps, and 100 more
+// for each byte. A step tries an item of a pattern, or goes over a byte of the text.
+struct StepBudget {
+  explicit StepBudget(std::size_t bytes);
+  std::int64_t steps;  // that are left
+};
 
 // Move-only; split may be called from several threads.
 class Pattern {
@@ -23,9 +33,10 @@ class Pattern {
   static Pattern literal(std::string_view text, std::string_view origin);
 
   // Appends the pieces of `text`, which must be valid UTF-8, in order: together they are the text,
-  // none is empty. Throws Error when the pattern backtracks without end: a million steps for a
-  // text and 100 more for each of its bytes, or 64 MiB for one match.
-  void split(std::string_view text, std::vector<std::string_view>& pieces) const;
+  // none is empty. Throws Error when the pattern takes more steps than the budget has, beside 100
+  // at each place of the text, or 64 MiB for one match.
+  void split(std::string_view text, StepBudget& budget,
+             std::vector<std::string_view>& pieces) const;
 
  private:
   struct FreeCode {
@@ -35,6 +46,7 @@ class Pattern {
   Pattern(std::string_view pattern, std::string_view origin, bool literal);
 
   std::unique_ptr<pcre2_real_code_8, FreeCode> code_;
+  std::string source_;
   bool literal_;
 };
 

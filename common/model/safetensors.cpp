@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/base/counted.h"
 #include "common/base/error.h"
 #include "common/model/json.h"
 
@@ -49,16 +50,17 @@ TensorEntry read_entry(const Fields& f, std::uint64_t block_start, std::uint64_t
   entry.begin = offsets[0].get<std::uint64_t>();
   entry.end = offsets[1].get<std::uint64_t>();
   require(entry.begin <= entry.end && entry.end <= block_bytes,
-          "{}: data_offsets is {}, must rise and stay within the {} bytes behind the header",
-          f.origin(), shown(offsets), block_bytes);
+          "{}: data_offsets is {}, must rise and stay within the {} behind the header", f.origin(),
+          shown(offsets), counted(block_bytes, "byte"));
   const std::int64_t elements = count_elements(entry.shape, f.origin());
   const std::int64_t width = bytes_of(entry.dtype);
   const std::uint64_t bytes = entry.end - entry.begin;
   // Divided, not multiplied: elements * width may leave 63 bits.
   require(bytes % static_cast<std::uint64_t>(width) == 0 &&
               bytes / static_cast<std::uint64_t>(width) == static_cast<std::uint64_t>(elements),
-          "{}: data_offsets {} span {} bytes, but [{}] elements of {} bytes need another number",
-          f.origin(), shown(offsets), bytes, fmt::join(entry.shape, ", "), width);
+          "{}: data_offsets {} span {}, but [{}] elements of {} need another number", f.origin(),
+          shown(offsets), counted(bytes, "byte"), fmt::join(entry.shape, ", "),
+          counted(width, "byte"));
   require((block_start + entry.begin) % static_cast<std::uint64_t>(width) == 0,
           "{}: starts at byte {} of the file, not a multiple of its {} byte elements", f.origin(),
           block_start + entry.begin, width);
@@ -86,8 +88,8 @@ void check_tiling(const std::map<std::string, TensorEntry>& entries, std::uint64
     reached = entry.end;
     last = &name;
   }
-  require(reached == block_bytes, "{}: the tensors end at byte {}, but {} bytes follow the header",
-          origin, reached, block_bytes);
+  require(reached == block_bytes, "{}: the tensors end at byte {}, but {} follow{} the header",
+          origin, reached, counted(block_bytes, "byte"), block_bytes == 1 ? "s" : "");
 }
 
 void check_metadata(const Fields& f) {
@@ -135,8 +137,8 @@ std::map<std::string, TensorEntry> parse_header(std::string_view header, std::ui
 Safetensors Safetensors::open(const std::filesystem::path& path) {
   Safetensors file{MappedFile(path)};
   const auto bytes = file.file_.bytes();
-  require(bytes.size() >= 8, "{}: {} bytes, a safetensors file has at least 8", path.string(),
-          bytes.size());
+  require(bytes.size() >= 8, "{}: {}, a safetensors file has at least 8", path.string(),
+          counted(bytes.size(), "byte"));
   std::uint64_t header_bytes = 0;
   for (std::size_t i = 0; i < 8; ++i) {
     header_bytes |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);

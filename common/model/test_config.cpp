@@ -204,7 +204,8 @@ TEST(Config, SizesFitEachOther) {
               HasSubstr("n_routed_experts is 16, must be a multiple of n_group"));
   EXPECT_THAT(error_with(deepseek(), "n_group", 16), HasSubstr("leaves 1 expert a group"));
   EXPECT_THAT(error_with(deepseek(), "topk_group", 5), HasSubstr("topk_group is 5"));
-  EXPECT_THAT(error_with(deepseek(), "num_experts_per_tok", 9), HasSubstr("groups hold 8 experts"));
+  EXPECT_THAT(error_with(deepseek(), "num_experts_per_tok", 9),
+              HasSubstr("is 9, of only 8 experts in 2 groups (topk_group)"));
   EXPECT_THAT(error_with(deepseek(), "first_k_dense_replace", 4),
               HasSubstr("first_k_dense_replace is 4"));
   EXPECT_THAT(error_with(deepseek(), "num_key_value_heads", 4),

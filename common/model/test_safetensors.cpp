@@ -193,7 +193,7 @@ TEST(Safetensors, BytesAreNeitherSharedNorLeftOver) {
               HasSubstr("bytes 0 to 2 before tensor 'a'"));
   EXPECT_THAT(error_of_header(json{{"a", entry("F16", {1}, 0, 2)}}, 4),
               HasSubstr("end at byte 2, but 4 bytes follow"));
-  EXPECT_THAT(error_of_header(json::object(), 1), HasSubstr("end at byte 0, but 1 bytes follow"));
+  EXPECT_THAT(error_of_header(json::object(), 1), HasSubstr("end at byte 0, but 1 byte follows"));
 }
 
 TEST(Safetensors, ElementsAreAligned) {

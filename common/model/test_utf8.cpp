@@ -1,10 +1,8 @@
-#include "common/base/error.h"
 #include "common/model/utf8.h"
 
 #include <gtest/gtest.h>
 
 #include "common/model/byte_level.h"
-#include "common/model/pattern.h"
 
 namespace octavo::model {
 namespace {
@@ -89,37 +87,6 @@ TEST(ByteLevel, TheAlphabetIsOneToOne) {
                             "a b"),
             "\xc4\xa0"
             "a b");  // a space is not in the alphabet
-}
-
-TEST(Pattern, PiecesAreTheTextInOrder) {
-  const auto split = [](const Pattern& pattern, std::string_view text) {
-    std::vector<std::string_view> pieces;
-    pattern.split(text, pieces);
-    return pieces;
-  };
-  using Pieces = std::vector<std::string_view>;
-  EXPECT_EQ(split(Pattern::regex("[0-9]", "f"), "a12bc3"), (Pieces{"a", "1", "2", "bc", "3"}));
-  EXPECT_EQ(split(Pattern::regex("[0-9]", "f"), ""), Pieces{});
-  EXPECT_EQ(split(Pattern::literal("[0-9]", "f"), "a[0-9]1"), (Pieces{"a", "[0-9]", "1"}));
-  EXPECT_EQ(split(Pattern::regex("^b", "f"), "ab\nb"), (Pieces{"ab\n", "b"}));  // ^ at every line
-  EXPECT_EQ(split(Pattern::regex("\\p{Lu}", "f"), "aÉ\xcc\x81"), (Pieces{"a", "É", "\xcc\x81"}));
-  // U+180E is no white space, and pieces are of the text given, not of the copy that was matched.
-  EXPECT_EQ(split(Pattern::regex("\\s", "f"), "a\xe1\xa0\x8e b"),
-            (Pieces{"a\xe1\xa0\x8e", " ", "b"}));
-}
-
-// Steps are counted over the whole text: a pattern that is slow at each of many places, and never
-// beyond the limit at one, ends too. What a long text honestly needs is there.
-TEST(Pattern, StepsAreLimitedForAText) {
-  std::string slow, runs;
-  for (int i = 0; i < 300; ++i) slow += std::string(20, 'x') + '!';
-  for (int i = 0; i < 300; ++i) runs += std::string(1000, ' ') + "a";
-  std::vector<std::string_view> pieces;
-  const Pattern exponential = Pattern::regex("(x+x+)+[yz]", "f");
-  EXPECT_THROW(exponential.split(slow, pieces), Error);
-  pieces.clear();
-  Pattern::regex("\\s+(?!\\S)|\\s+", "f").split(runs, pieces);
-  EXPECT_EQ(pieces.size(), 900u);  // all spaces but the last, that one, the letter
 }
 
 }  // namespace

@@ -51,21 +51,23 @@ std::vector<int> Tokenizer::encode(std::string_view text, Specials specials) con
          static_cast<unsigned char>(text[*bad]));
   }
   std::vector<int> ids;
+  StepBudget budget(text.size());
   for (const Segment& segment : added_.split(text, specials)) {
     if (segment.id >= 0) {
       ids.push_back(segment.id);
     } else {
-      encode_text(segment.text, specials, ids);
+      encode_text(segment.text, specials, budget, ids);
     }
   }
   return ids;
 }
 
-void Tokenizer::encode_text(std::string_view text, Specials specials, std::vector<int>& ids) const {
+void Tokenizer::encode_text(std::string_view text, Specials specials, StepBudget& budget,
+                            std::vector<int>& ids) const {
   std::vector<std::string_view> pieces = {text}, next;
   for (const Pattern& pattern : pre_tokenizer_.splits) {
     next.clear();
-    for (const std::string_view piece : pieces) pattern.split(piece, next);
+    for (const std::string_view piece : pieces) pattern.split(piece, budget, next);
     pieces.swap(next);
   }
   for (const std::string_view piece : pieces) {
@@ -80,7 +82,7 @@ void Tokenizer::encode_text(std::string_view text, Specials specials, std::vecto
       continue;
     }
     next.clear();
-    pre_tokenizer_.after_space->split(whole, next);
+    pre_tokenizer_.after_space->split(whole, budget, next);
     for (const std::string_view word : next) encode_word(word, specials, ids);
   }
 }

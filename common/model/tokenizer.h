@@ -50,7 +50,8 @@ class Tokenizer {
   static Tokenizer parse(std::string_view json, std::string_view origin);
 
   // Token ids of `text`; no token is added before or after. With Specials::kAsText no id of a
-  // special token comes out, whatever `text` says. Throws Error for invalid UTF-8, naming the byte.
+  // special token comes out, whatever `text` says. Throws Error for invalid UTF-8, naming the byte,
+  // and for a text on which the patterns take too many steps (StepBudget).
   std::vector<int> encode(std::string_view text, Specials specials = Specials::kParse) const;
 
   // The text of `ids`: invalid UTF-8 becomes U+FFFD (take_utf8). Special tokens are left out unless
@@ -67,7 +68,8 @@ class Tokenizer {
 
  private:
   explicit Tokenizer(TokenizerParts parts, std::string_view origin);
-  void encode_text(std::string_view text, Specials specials, std::vector<int>& ids) const;
+  void encode_text(std::string_view text, Specials specials, StepBudget& budget,
+                   std::vector<int>& ids) const;
   void encode_word(std::string_view word, Specials specials, std::vector<int>& ids) const;
 
   std::unordered_map<std::string, int> ids_;  // of all tokens, added ones too

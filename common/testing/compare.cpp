@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "common/base/counted.h"
+
 namespace octavo::testing {
 
 Comparison compare(const float* got, const float* want, std::int64_t n,
@@ -47,10 +49,10 @@ Comparison compare(const float* got, const float* want, std::int64_t n,
                   c.frobenius, c.cosine);
   if (failures > 0) {
     c.worst = worst_failure;
-    c.message = fmt::format(
-        "{} of {} elements beyond {} + {} * |want|; worst element {}: got {}, want {}; {}",
-        failures, n, tolerance.absolute, tolerance.relative, worst_failure, got[worst_failure],
-        want[worst_failure], figures);
+    c.message =
+        fmt::format("{} of {} beyond {} + {} * |want|; worst element {}: got {}, want {}; {}",
+                    failures, counted(n, "element"), tolerance.absolute, tolerance.relative,
+                    worst_failure, got[worst_failure], want[worst_failure], figures);
   } else if (!(c.frobenius <= tolerance.frobenius)) {
     c.message = fmt::format("relative Frobenius error above {}; {}", tolerance.frobenius, figures);
   } else if (!(c.cosine >= tolerance.cosine)) {

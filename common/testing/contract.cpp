@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "common/base/counted.h"
 #include "common/base/threads.h"
 #include "common/simt/executor.h"
 #include "common/testing/gpu.h"
@@ -235,8 +236,9 @@ Complaints detail::run_in_guarded_scratch(const Device& device, DType compute, s
   exec.stream.synchronize();
   Complaints found = scratch.damage();
   if (exec.workspace.used() != 0) {
-    found.push_back(
-        fmt::format("{} bytes of the workspace were not given back", exec.workspace.used()));
+    found.push_back(fmt::format("{} of the workspace {} not given back",
+                                counted(exec.workspace.used(), "byte"),
+                                exec.workspace.used() == 1 ? "was" : "were"));
   }
   return found;
 }

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <regex>
 
+#include "common/base/counted.h"
+
 namespace octavo::testing {
 namespace {
 
@@ -19,6 +21,7 @@ struct Phrase {
 constexpr Phrase kCircumstances[] = {
     {"^second run: ", "In a second run on the same input: "},
     {"^with (\\S+) in (\\w+): ", "With $1 put into $2: "},
+    {"^rows (\\d+) to \\1 alone: ", "With row $1 of the batch alone: "},
     {"^rows (\\d+) to (\\d+) alone: ", "With rows $1 to $2 of the batch alone: "},
     {"^schedule (\\w+) (\\d+): ", "With the threads in another order (schedule $1, seed $2): "},
     {"^on ([\\w-]+): ", "A device would refuse the launch ($1): "},
@@ -30,13 +33,17 @@ constexpr Phrase kFaults[] = {
      "element $2 of $1 is NaN and should be $3. Outputs and shared memory start as NaN: either no "
      "thread wrote it, or it was made of shared memory that was read too early."},
     {"^(\\w+): element (\\d+): got (.*), want (.*)$", "element $2 of $1 is $3 and should be $4."},
+    {"^(\\w+): 1 of 1 element beyond .*; worst element 0: got (.*), want ([^;]*);.*$",
+     "the one element of $1 is $2 and should be $3."},
+    {"^(\\w+): 1 of (\\d+) elements beyond .*; worst element (\\d+): got (.*), want ([^;]*);.*$",
+     "1 of the $2 elements of $1 is wrong: element $3 is $4 and should be $5."},
     {"^(\\w+): (\\d+) of (\\d+) elements beyond .*; worst element (\\d+): got (.*), want ([^;]*);"
      ".*$",
      "$2 of the $3 elements of $1 are wrong. The worst is element $4: it is $5 and should be $6."},
-    {"^(\\w+): the memory (\\d+) bytes before it was written$",
-     "something was written outside of $1, $2 bytes before its start."},
-    {"^(\\w+): the memory (\\d+) bytes past its end was written$",
-     "something was written outside of $1, $2 bytes past its end."},
+    {"^(\\w+): the memory (\\d+ bytes?) before it was written$",
+     "something was written outside of $1, $2 before its start."},
+    {"^(\\w+): the memory (\\d+ bytes?) past its end was written$",
+     "something was written outside of $1, $2 past its end."},
     {"^(\\w+): an input was written$", "the input $1 was written."},
     {"^(\\w+): other bits than in the first run$",
      "$1 has other bits than before. Something is read before it is written, or two threads meet "
@@ -101,8 +108,9 @@ Verdict judge(const Exercise& exercise) {
     }
   }
   if (wrong > 0) {
-    return {false, fmt::format("{}\nNot yet: {} of {} shapes {} wrong. {}", lines, wrong,
-                               exercise.subjects.size(), wrong == 1 ? "is" : "are", first)};
+    return {false, fmt::format("{}\nNot yet: {} of {} {} wrong.\n{}", lines, wrong,
+                               counted(exercise.subjects.size(), "shape"),
+                               wrong == 1 ? "is" : "are", first)};
   }
   Verdict more{.right = true};
   if (exercise.more) more = exercise.more();

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numbers>
 
+#include "common/base/counted.h"
 #include "common/base/philox.h"
 
 namespace octavo::testing {
@@ -284,13 +285,11 @@ std::vector<std::string> Operands::damage() {
     const std::byte* const data = now.data() + kGuardBytes;
     const std::int64_t bytes = o.size * bytes_of(o.kind);
     const std::uint16_t guard = o.role == Role::kInput ? kInputGuard : kOutputGuard;
-    if (const std::int64_t at = changed(now.data(), kGuardBytes, guard); at >= 0) {
-      found.push_back(
-          fmt::format("{}: the memory {} bytes before it was written", name, kGuardBytes - at));
-    }
-    if (const std::int64_t at = changed(data + bytes, kGuardBytes, guard); at >= 0) {
-      found.push_back(fmt::format("{}: the memory {} bytes past its end was written", name, at));
-    }
+    constexpr auto kWritten = "{}: the memory {} {} was written";
+    if (const std::int64_t at = changed(now.data(), kGuardBytes, guard); at >= 0)
+      found.push_back(fmt::format(kWritten, name, counted(kGuardBytes - at, "byte"), "before it"));
+    if (const std::int64_t at = changed(data + bytes, kGuardBytes, guard); at >= 0)
+      found.push_back(fmt::format(kWritten, name, counted(at, "byte"), "past its end"));
     const bool same = std::equal(data, data + bytes, o.original.begin(), o.original.end());
     if (o.role == Role::kInput && !same) found.push_back(name + ": an input was written");
   }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string_view>
 
+#include "common/base/counted.h"
 #include "common/simt/profile/profile.h"
 #include "common/testing/contract.h"
 
@@ -78,8 +79,8 @@ void print_profile(const Registry& registry, const Topic<Shape, Args>& topic, co
                    std::int64_t few_rows, bool lines) {
   constexpr DType kCompute = DType::kBF16;
   const Device device = small_simt_device();
-  fmt::print("{} in {}; {} rows for the versions that take no more\n", topic.name,
-             name_of(kCompute), few_rows);
+  fmt::print("{} in {}; {} for the versions that take no more\n", topic.name, name_of(kCompute),
+             counted(few_rows, "row"));
   fmt::print("{:<18}{:<28} {:>8} {:>10} {:>7} {:>10} {:>7} {:>11} {:>10} {:>8} {:>8}\n", "version",
              "shape", "launches", "sectors", "x ideal", "wavefronts", "x ideal", "bytes read",
              "written", "mma", "barriers");

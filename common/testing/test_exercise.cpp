@@ -49,7 +49,7 @@ TEST(Exercise, AnElementThatNobodyWrote) {
     if (a.y.size() > 1) example::naive(exec, {a.x, a.w, a.y}, p);
     if (a.y.size() == 15) a.y(2, 4) = std::numeric_limits<float>::quiet_NaN();
   });
-  EXPECT_THAT(v.text, HasSubstr("Not yet: 2 of 3 shapes are wrong. The first that is wrong is "
+  EXPECT_THAT(v.text, HasSubstr("Not yet: 2 of 3 shapes are wrong.\nThe first that is wrong is "
                                 "T:3/N:5/K:7 in F32.\n"));
   EXPECT_THAT(v.text, HasSubstr("Element 14 of y is NaN and should be"));
   EXPECT_THAT(v.text, HasSubstr("either no thread wrote it"));
@@ -61,8 +61,12 @@ TEST(Exercise, AWrongValue) {
     a.y(0, 0) = 1000;
   });
   EXPECT_THAT(v.text,
-              HasSubstr("1 of the 15 elements of y are wrong. The worst is element 0: it is "
-                        "1000 and should be "));
+              HasSubstr("1 of the 15 elements of y is wrong: element 0 is 1000 and should be "));
+  EXPECT_EQ(
+      in_words("y: 2 of 15 elements beyond 1 + 2 * |want|; worst element 3: got 4, want 5; x"),
+      "2 of the 15 elements of y are wrong. The worst is element 3: it is 4 and should be 5.");
+  EXPECT_EQ(in_words("y: 1 of 1 element beyond 1 + 2 * |want|; worst element 0: got 4, want 5; x"),
+            "The one element of y is 4 and should be 5.");
 }
 
 TEST(Exercise, AWriteOutside) {
@@ -92,7 +96,7 @@ TEST(Exercise, ARowThatMindsItsNeighbours) {
     example::each(
         a, [&](auto t, auto n) { return a.y(t, n) * (a.y.extent(0) == 1 ? 1.0000001f : 1.0f); });
   });
-  EXPECT_THAT(v.text, HasSubstr("With rows 0 to 0 of the batch alone: y has other bits than among "
+  EXPECT_THAT(v.text, HasSubstr("With row 0 of the batch alone: y has other bits than among "
                                 "its neighbours."));
 }
 
@@ -106,6 +110,9 @@ TEST(Exercise, OtherComplaintsKeepTheirWords) {
             "With the threads in another order (schedule pct, seed 2): y has other bits than "
             "before. Something is read before it is written, or two threads meet at one place with "
             "no barrier between them.");
+  EXPECT_EQ(in_words("rows 0 to 2 alone: y: the memory 1 byte past its end was written"),
+            "With rows 0 to 2 of the batch alone: something was written outside of y, 1 byte past "
+            "its end.");
   EXPECT_EQ(in_words("on A100: exercise: 0 blocks"),
             "A device would refuse the launch (A100): exercise: 0 blocks");
   EXPECT_EQ(in_words("something new"), "Something new");

@@ -52,7 +52,8 @@ def check_row(root, row, programs, cache):
     line, number, commands, quotations, kind = row
     where = f"{LEDGER}:{line}: claim {number}"
     if not commands or not quotations:
-        return [f"{where}: {len(commands)} commands and {len(quotations)} quotations, at least 1 of each is needed"]
+        return [f"{where}: {tree.counted(len(commands), 'command')} and {tree.counted(len(quotations), 'quotation')}, "
+                "at least 1 of each is needed"]
     if kind.split(",")[0].split()[:1] not in [[k] for k in KINDS]:
         return [f"{where}: kind '{kind}', must begin with one of {', '.join(KINDS)}"]
     printed = ""
@@ -93,7 +94,7 @@ def main(arguments=None):
     cache, breaches = {}, []
     for row in rows:
         breaches += check_row(root, row, os.path.dirname(program), cache)
-    return tree.report("claims", breaches, f"{len(rows)} rows, {len(cache)} commands")
+    return tree.report("claims", breaches, f"{tree.counted(len(rows), 'row')}, {tree.counted(len(cache), 'command')}")
 
 
 if __name__ == "__main__":

@@ -8,15 +8,24 @@ bold='' plain=''
 if [[ -t 1 && -z ${NO_COLOR:-} ]]; then bold=$'\033[1m' plain=$'\033[0m'; fi
 heading() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 
+columns=96  # of a line, at most
+
 # show VERB ARGS...: prints the command as a user would type it, then runs it.
 show() {
-  printf '\n$ ./run'
-  local word
+  local word option='' line='$ ./run'
+  echo
   for word in "$@"; do
-    if [[ $word =~ ^[a-zA-Z0-9_./-]+$ ]]; then printf ' %s' "$word"; else printf ' "%s"' "$word"; fi
+    [[ $word =~ ^[a-zA-Z0-9_./-]+$ ]] || word="\"$word\""
+    if [[ $word == --chat ]]; then option=$word; continue; fi
+    word=${option:+$option }$word option=''  # a message stays on the line of its --chat
+    if ((${#line} + ${#word} + 3 > columns)); then
+      printf '%s \\\n' "$line"
+      line='   '
+    fi
+    line+=" $word"
   done
-  printf '\n'
-  "$program" "$@" 2>&1
+  printf '%s\n' "$line"
+  if [[ $1 == generate ]]; then "$program" "$@" 2>&1 | fold -s -w "$columns"; else "$program" "$@" 2>&1; fi
 }
 
 subjects=(--chat "Tell me a story about Mira and a lantern." --chat "I need a recipe for potato soup."
@@ -51,4 +60,4 @@ heat_maps tiny-moe tiny-mla
 heading "5. The same accounting for models a thousand times larger, from their config alone"
 show inspect common/model/configs/mixtral-8x7b.json --memory 160
 
-printf '\nNext: ./run demo 01 counts what a layer costs; ./run test runs every test; README.md lists the chapters.\n'
+printf '\nNext: ./run demo 01 counts what a layer costs, and ./run test runs every test.\nREADME.md lists the chapters.\n'

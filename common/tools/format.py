@@ -30,11 +30,11 @@ def main(arguments=None):
         faults = re.findall(r"^(.+?):(\d+):\d+: error: ", run.stderr, re.MULTILINE)
         for path in dict.fromkeys(path for path, _ in faults):
             lines = [int(line) for name, line in faults if name == path]
-            breaches.append(f"{path}:{lines[0]}: {len(lines)} places are not formatted, limit 0; "
-                            "common/tools/format.py --fix formats them")
+            breaches.append(f"{path}:{lines[0]}: {tree.counted(len(lines), 'place is', 'places are')} not formatted, "
+                            "limit 0; common/tools/format.py --fix formats them")
         if run.returncode != 0 and not faults:
             tree.stop(f"clang-format ended with {run.returncode}: {run.stderr.strip()[-500:]}")
-    return tree.report("format", breaches, f"{len(sources)} C++ files")
+    return tree.report("format", breaches, tree.counted(len(sources), "C++ file"))
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ def check(root, expected, version):
     have, want = text.splitlines(), expected.splitlines()
     breaches = [f"{TABLE}:{have.index(line) + 1}: no longer true: {line}" for line in have if line not in want]
     breaches += [f"{TABLE}:1: missing: {line}" for line in want if line not in have]
-    return tree.report("kernel_resources", breaches, f"{len(want)} lines")
+    return tree.report("kernel_resources", breaches, tree.counted(len(want), "line"))
 
 
 def main(arguments=None):
@@ -124,17 +124,17 @@ def main(arguments=None):
         return skip("this build has no CUDA")
     unbuilt = [source for source, log in logs(options.build) if not os.path.exists(log)]
     if unbuilt:
-        return skip(f"{len(unbuilt)} objects are not built yet, {unbuilt[0]} among them")
+        return skip(f"{tree.counted(len(unbuilt), 'object is', 'objects are')} not built yet, {unbuilt[0]} among them")
     rows = rows_of(options.build, options.root)
     spilled = [f"{r[0]}:1: {r[1]} spills {r[6]} bytes on {r[2]}, limit 0" for r in rows if r[6] > 0]
     if spilled:
-        return tree.report("kernel_resources", spilled, f"{len(rows)} kernels")
+        return tree.report("kernel_resources", spilled, tree.counted(len(rows), "kernel"))
     if options.write:
         path = os.path.join(options.root, TABLE)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(table(rows, version))
-        return tree.report("kernel_resources", [], f"{len(rows)} kernels written to {TABLE}")
+        return tree.report("kernel_resources", [], f"{tree.counted(len(rows), 'kernel')} written to {TABLE}")
     return check(options.root, table(rows, version), version)
 
 

@@ -154,7 +154,7 @@ def main(arguments=None):
     breaches, graph = check_includes(root, sources)
     targets = cmake_targets.read(root)
     breaches += check_depends(targets) + check_targets(graph, targets)
-    return tree.report("layering", breaches, f"{len(sources)} C++ files, {len(targets)} targets")
+    return tree.report("layering", breaches, f"{tree.counted(len(sources), 'C++ file')}, {tree.counted(len(targets), 'target')}")
 
 
 if __name__ == "__main__":

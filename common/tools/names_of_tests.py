@@ -32,7 +32,7 @@ def main(arguments=None):
     run = subprocess.run([options.ctest, "--test-dir", options.build, "--show-only=json-v1"], capture_output=True,
                          text=True, check=True)
     listing = json.loads(run.stdout)
-    return tree.report("names_of_tests", breaches(listing), f"{len(listing['tests'])} tests")
+    return tree.report("names_of_tests", breaches(listing), tree.counted(len(listing["tests"]), "test"))
 
 
 if __name__ == "__main__":

@@ -110,10 +110,10 @@ def main(arguments=None):
         return 0
     breaches, count = broken_links(options.root)
     if options.links:
-        return tree.report("links", breaches, f"{count} links and code spans")
+        return tree.report("links", breaches, f"{tree.counted(count, 'link or code span', 'links and code spans')}")
     if not breaches:
         breaches = run_blocks(options.root, blocks)
-    return tree.report("readme_commands", breaches, f"{len(blocks)} blocks, {count} links and code spans")
+    return tree.report("readme_commands", breaches, f"{tree.counted(len(blocks), 'block')}, {count} links and code spans")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,8 @@ def draw(data, figure, mark):
         points = sorted([(p["T"], 100 * p["share_of_peak"]) for p in machine["points"]] + [(ridge, 100)])
         name = machine["name"]
         if name == "this CPU":
-            name = f"{data['context']['cpu']}, {data['context']['ceilings']['threads']} threads"
+            threads = data["context"]["ceilings"]["threads"]
+            name = f"{data['context']['cpu']}, {threads} thread{'' if threads == 1 else 's'}"
         label = f"{name}: {machine['flops'] / 1e12:.3g} TFLOP/s from {ridge} tokens on"
         axes.plot(*zip(*points), color=colour, linewidth=1.8, label=label)
         axes.plot([ridge], [100], "o", color=colour, markersize=6, clip_on=False)

@@ -85,7 +85,7 @@ def main(arguments=None):
         kernels = disassemble(nvcc, cuobjdump, options.source, arch, root)
         breaches += [f"{options.source}:1: {arch}: {text}"
                      for text in missing(kernels, options.kernel, options.expect)]
-    return tree.report("sass", breaches, f"{len(options.arch)} architectures, {len(options.expect)} instructions")
+    return tree.report("sass", breaches, f"{tree.counted(len(options.arch), 'architecture')}, {tree.counted(len(options.expect), 'instruction')}")
 
 
 if __name__ == "__main__":

@@ -131,7 +131,7 @@ def main(arguments=None):
             print(f"{lines:5} of {FUNCTION_LIMIT}   {path}:{line} {name}")
     allowed, faults = read_exceptions(options.root)
     breaches += faults + judge(sizes, functions, allowed)
-    return tree.report("sizes", breaches, f"{len(sizes)} files, {len(functions)} functions")
+    return tree.report("sizes", breaches, f"{tree.counted(len(sizes), 'file')}, {tree.counted(len(functions), 'function')}")
 
 
 if __name__ == "__main__":

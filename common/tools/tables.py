@@ -78,9 +78,10 @@ def cells_of(line):
 def roofs_text(context):
     """What this machine can do, as the run measured it."""
     roofs = context["ceilings"]
+    read, copy, do = ("reads", "copies", "does") if roofs["threads"] == 1 else ("read", "copy", "do")
     return (f"\n{context['cpu']} with {context['vectors']}, {context['compiler']}: one thread reads {roofs['read_core_GB/s']:.1f} GB/s and does "
-            f"{roofs['fma_core_TFLOP/s']:.3f} TFLOP/s of FMA; {roofs['threads']} threads read {roofs['read_GB/s']:.1f} GB/s, "
-            f"copy {roofs['copy_GB/s']:.1f} GB/s and do {roofs['fma_all_TFLOP/s']:.3f} TFLOP/s. Rows of one thread are its "
+            f"{roofs['fma_core_TFLOP/s']:.3f} TFLOP/s of FMA; {tree.counted(roofs['threads'], 'thread')} {read} {roofs['read_GB/s']:.1f} GB/s, "
+            f"{copy} {roofs['copy_GB/s']:.1f} GB/s and {do} {roofs['fma_all_TFLOP/s']:.3f} TFLOP/s. Rows of one thread are its "
             f"processor time, the others time by the clock.\n")
 
 
@@ -119,7 +120,7 @@ def renew(root, path, text):
     """The text with its tables renewed, and the breaches met."""
     breaches, opened, closed = [], len(OPENED.findall(text)), len(MARKED.findall(text))
     if opened != closed:
-        breaches.append(f"{path}:1: {opened} tables begin, {closed} end")
+        breaches.append(f"{path}:1: {tree.counted(opened, 'begin marker')}, {tree.counted(closed, 'end marker')}")
 
     def replace(match):
         try:
@@ -151,7 +152,7 @@ def main(arguments=None):
                 file.write(renewed)
         else:
             breaches.append(f"{path}:1: a table is out of date; common/tools/tables.py --write renews it")
-    return tree.report("tables", breaches, f"{tables} tables")
+    return tree.report("tables", breaches, tree.counted(tables, "table"))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import time
 import unittest
 
 import claims
+import columns
 import markdown
 import readme_commands
 import shell
@@ -64,6 +65,35 @@ class ReadmeCommands(TreeTest):
         self.expect(readme_commands, 2, "README.md:1: 'twice'")
 
 
+class Columns(TreeTest):
+    def program(self, path, text):
+        self.write(path, f"#!/bin/sh\nprintf '%b\\n' '{text}'\n")
+        os.chmod(os.path.join(self.root, path), 0o755)
+
+    def setUp(self):
+        super().setUp()
+        self.write("01_x/demo.cpp", "")
+        for path in ("build/01_x/ch01_demo", "build/serve/octavo", "common/tools/demo.sh"):
+            self.program(path, "█" * 100)
+        self.write("common/model/configs/big.json", "")
+
+    def expect_columns(self, status, *wanted):
+        self.expect(columns, status, *wanted, arguments=["--program", os.path.join(self.root, "build/serve/octavo")])
+
+    def test_lines_as_wide_as_a_terminal_pass(self):
+        self.expect_columns(0, "columns: 8 commands, no breach")  # two of the tour, a demo, five models
+
+    def test_a_wider_line_of_any_program_fails(self):
+        for path, count in (("build/01_x/ch01_demo", 1), ("build/serve/octavo", 5), ("common/tools/demo.sh", 2)):
+            self.program(path, "short\n" + "x" * 101)
+            self.expect_columns(1, "a line of 101 columns, limit 100: xxx", f"{count} breach")
+            self.program(path, "short")
+
+    def test_a_program_that_fails_is_a_breach(self):
+        self.write("build/01_x/ch01_demo", "#!/bin/sh\necho no memory; exit 3\n")
+        self.expect_columns(1, "ended with 3: no memory")
+
+
 class Claims(TreeTest):
     HEAD = "| No. | Claim | Command | What we got | Kind |\n|---|---|---|---|---|\n"
 
@@ -81,7 +111,7 @@ class Claims(TreeTest):
                     "| 4 | two | `octavo a`, `echo b` | `all 79.9 % a` and `b` | exact |")
         self.expect_claims(0, "2 rows, 3 commands")
         self.ledger("| 5 | test | `build/cpu/bin/octavo t` | `79.9 % t` | exact |")  # bin stands for the build's serve
-        self.expect_claims(0, "1 rows, 1 commands")
+        self.expect_claims(0, "1 row, 1 command")
 
     def test_figures_that_are_not_printed_fail(self):
         for figure in ("80.0 %", "9.9 %", "79.9 % y", "79"):
@@ -90,9 +120,9 @@ class Claims(TreeTest):
 
     def test_rows_need_a_command_a_quotation_and_a_kind(self):
         self.ledger("| 3 | share | octavo x | `79.9 %` | computed |")
-        self.expect_claims(1, "0 commands and 1 quotations")
+        self.expect_claims(1, "0 commands and 1 quotation, at")
         self.ledger("| 3 | share | `octavo x` | 79.9 % | computed |")
-        self.expect_claims(1, "1 commands and 0 quotations")
+        self.expect_claims(1, "1 command and 0 quotations, at")
         self.ledger("| 3 | share | `octavo x` | `79.9 %` | shown |")
         self.expect_claims(1, "kind 'shown'")
 

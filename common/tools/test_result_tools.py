@@ -55,7 +55,7 @@ class Tables(TreeTest):
     def test_measured_modelled_and_missing_side_by_side(self):
         self.write("README.md", BLOCK)
         self.expect(tables, 1, "README.md:1: a table is out of date")
-        self.expect(tables, 0, "1 tables, no breach", arguments=["--write"])
+        self.expect(tables, 0, "1 table, no breach", arguments=["--write"])
         text = self.readme()
         self.assertIn("| `cpu_v1`, 1 thread | 20 ms ± 2 % | 5.0 | 0.010 | 50 % | 1.00 |  |  |  | 0.001 |\n",
                       text)
@@ -99,7 +99,7 @@ class Tables(TreeTest):
         self.write("README.md", BLOCK.replace("desk", "none"))
         self.expect(tables, 1, "there is no file docs/results/none/ch01.json")
         self.write("README.md", BLOCK.replace("<!-- end of table -->", ""))
-        self.expect(tables, 1, "1 tables begin, 0 end")
+        self.expect(tables, 1, "1 begin marker, 0 end markers")
         self.write("docs/results/desk/ch01.json", "{}")
         self.write("README.md", BLOCK)
         self.expect(tables, 1, "is no result file")
@@ -174,7 +174,7 @@ class Kernels(TreeTest):
     def test_what_is_not_built_is_not_judged(self):
         build = self.build(LOG)
         os.remove(os.path.join(self.root, "b/k.o.ptxas"))
-        self.expect(kernel_resources, 77, "1 objects are not built yet, ", "c/k.cu", arguments=build)
+        self.expect(kernel_resources, 77, "1 object is not built yet, ", "c/k.cu", arguments=build)
 
     def test_the_launcher_keeps_the_report_and_passes_the_rest(self):
         report, others = ptxas_log.split("a.cu(3): warning: x\n" + LOG + "nvcc: done\n    indented\n")

@@ -208,7 +208,7 @@ class Sizes(TreeTest):
     def test_a_script_without_suffix_is_known_by_its_first_line(self):
         self.write("run", "#!/usr/bin/env bash\n" + "\n" * 300)
         self.write("LICENSE", "\n" * 400)
-        self.expect(sizes, 1, "run:1: file of 301 lines", "1 breaches")
+        self.expect(sizes, 1, "run:1: file of 301 lines", "1 breach in")
 
     def test_limits_of_functions(self):
         body = "  ++x;\n"
@@ -261,7 +261,7 @@ class Tidy(TreeTest):
 
     @unittest.skipUnless(shutil.which("clang-tidy-14") or shutil.which("clang-tidy"), "clang-tidy is absent")
     def test_a_fault_is_named(self):
-        self.expect(tidy, 0, "1 files, 1 of them checked now, no breach")
+        self.expect(tidy, 0, "1 file, 1 of them checked now, no breach")
         self.write("a/x.cpp", self.MOVED)
         self.expect(tidy, 1, "a/x.cpp:5:10: error: 'a' used after it was moved")
 

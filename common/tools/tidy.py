@@ -122,7 +122,7 @@ def main(arguments=None):
                 print(words, flush=True)
                 failed.append(path)
     breaches = [f"{path}:1: clang-tidy found faults" for path in failed]
-    return tree.report("tidy", breaches, f"{len(entries)} files, {len(waiting)} of them checked now")
+    return tree.report("tidy", breaches, f"{tree.counted(len(entries), 'file')}, {len(waiting)} of them checked now")
 
 
 if __name__ == "__main__":

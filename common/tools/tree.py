@@ -67,11 +67,17 @@ def line_of(text, offset):
     return text.count("\n", 0, offset) + 1
 
 
+def counted(count, singular, plural=None):
+    """A number with its noun: 1 file, 2 files; a plural that is more than an s is given."""
+    return f"{count} {singular if count == 1 else plural or singular + 's'}"
+
+
 def report(name, breaches, checked):
     """Prints each breach, then one line of summary; the exit status of the check."""
     for breach in breaches:
         print(breach)
-    print(f"{name}: {len(breaches)} breaches in {checked}" if breaches else f"{name}: {checked}, no breach")
+    found = f"{counted(len(breaches), 'breach', 'breaches')} in {checked}"
+    print(f"{name}: {found}" if breaches else f"{name}: {checked}, no breach")
     return 1 if breaches else 0
 
 

@@ -34,7 +34,7 @@ def main(arguments=None):
             continue
         checked += 1
         breaches += breaches_of(path, text)
-    return tree.report("words", breaches, f"{checked} text files")
+    return tree.report("words", breaches, tree.counted(checked, "text file"))
 
 
 if __name__ == "__main__":

@@ -196,6 +196,27 @@ TEST(Profile, TextNamesEachSite) {
   EXPECT_THAT(text, HasSubstr("transpose.cu:"));
 }
 
+TEST(Profile, EverySiteHasALine) {
+  const auto name = [](const profile::SourceLine& l) {
+    return fmt::format("{}:{}", l.file, l.line);
+  };
+  const std::pair<const char*, const char*> cases[] = {
+      {"0x1\n/t/kernel.cu:7\n", "kernel.cu:7"},
+      {"0x1\n/t/kernel.cu:7 (discriminator 3)\n/t/kernel.cu:9\n", "kernel.cu:7"},
+      {"0x1\n/t/common/simt/cpu/warp_operations.h:50\n/t/kernel.cu:9\n", "kernel.cu:9"},
+      {"0x1\n/t/tile.h:?\n/t/kernel.cu:9\n", "kernel.cu:9"},  // of several lines, or of none
+      {"0x1\n/t/tile.h:0\n/t/kernel.cu:9\n", "kernel.cu:9"},
+      {"0x1\n/t/tile.h:?\n/usr/include/cmath:3\n/t/kernel.cu:9\n", "kernel.cu:9"},
+      {"0x1\n/t/kernel.cu:?\n", "kernel.cu:0"},  // left to source_lines
+      {"0x1\n??:0\n", "??:0"}};
+  for (const auto& [text, want] : cases) {
+    const std::vector<profile::SourceLine> lines = profile::parse_addr2line(text);
+    ASSERT_EQ(lines.size(), 1u) << text;
+    EXPECT_EQ(name(lines[0]), want) << text;
+  }
+  EXPECT_EQ(profile::parse_addr2line("0x1\na.cu:1\nb.cu:2\n0x2\nc.cu:3\n").at(1).line, 3);
+}
+
 // cost_of, by hand: addresses of 32 lanes as first + lane * stride.
 profile::Request request(std::uintptr_t first, std::uintptr_t stride, int bytes,
                          std::uint32_t mask = 0xffffffffu) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "common/base/counted.h"
 #include "common/simt/profile/recorder.h"
 
 namespace octavo::simt {
@@ -132,8 +133,8 @@ struct Profiler::Impl : cpu::LaunchObserver {
 
 Profiler::Profiler(std::optional<Sample> sample) : impl_(std::make_unique<Impl>()) {
   require(profile::recorder == nullptr, "simt: another profiler is listening");
-  require(!sample || sample->blocks >= 1, "simt: a sample of {} blocks, must be at least 1",
-          sample ? sample->blocks : 0);
+  require(!sample || sample->blocks >= 1, "simt: a sample of {}, must be at least 1",
+          counted(sample ? sample->blocks : 0, "block"));
   impl_->sample = sample;
   profile::recorder = &impl_->recorder;
   cpu::observe_launches(impl_.get());
@@ -164,22 +165,26 @@ std::string_view name_of(AccessKind kind) {
 std::string to_text(const KernelProfile& profile) {
   const Counters& c = profile.counters;
   std::string text = fmt::format("{}\n", profile.kernel);
-  text += fmt::format(
-      "  {} launch{}, {} blocks, {} threads, {} barriers, {} warp operations of which {} mma\n",
-      c.launches, c.launches == 1 ? "" : "es", c.blocks, c.threads, c.barriers, c.warp_operations,
-      c.mma);
+  text += fmt::format("  {}, {}, {}, {}, {} of which {} mma\n",
+                      counted(c.launches, "launch", "launches"), counted(c.blocks, "block"),
+                      counted(c.threads, "thread"), counted(c.barriers, "barrier"),
+                      counted(c.warp_operations, "warp operation"), c.mma);
   if (c.blocks_run < c.blocks)
-    text += fmt::format("  scaled up from the {} blocks that ran\n", c.blocks_run);
-  text += fmt::format(
-      "  global memory: {} bytes read, {} written, {} sectors; shared memory: {} wavefronts\n",
-      c.global_read_bytes, c.global_write_bytes, c.global_sectors, c.shared_wavefronts);
-  text += fmt::format("  {:<20} {:<7} {:<13} {:>6} {:>9} {:>9} {:>9} {:>8}\n", "site", "memory",
-                      "access", "B/lane", "requests", "cost", "ideal", "x ideal");
+    text += fmt::format("  scaled up from the {} that ran\n", counted(c.blocks_run, "block"));
+  text +=
+      fmt::format("  global memory: {} read, {} written, {}; shared memory: {}\n",
+                  counted(c.global_read_bytes, "byte"), c.global_write_bytes,
+                  counted(c.global_sectors, "sector"), counted(c.shared_wavefronts, "wavefront"));
+  const auto place_of = [](const SiteProfile& s) { return fmt::format("{}:{}", s.file, s.line); };
+  std::size_t width = 20;
+  for (const SiteProfile& s : profile.sites) width = std::max(width, place_of(s).size());
+  text += fmt::format("  {:<{}} {:<7} {:<13} {:>6} {:>9} {:>9} {:>9} {:>8}\n", "site", width,
+                      "memory", "access", "B/lane", "requests", "cost", "ideal", "x ideal");
   for (const SiteProfile& s : profile.sites) {
     const bool shared = s.space == cpu::Space::kShared;
-    text += fmt::format("  {:<20} {:<7} {:<13} {:>6} {:>9} {:>9} {:>9} {:>8.2f}\n",
-                        fmt::format("{}:{}", s.file, s.line), shared ? "shared" : "global",
-                        name_of(s.kind), s.bytes_per_lane, s.requests, s.cost, s.ideal, s.ratio());
+    text += fmt::format("  {:<{}} {:<7} {:<13} {:>6} {:>9} {:>9} {:>9} {:>8.2f}\n", place_of(s),
+                        width, shared ? "shared" : "global", name_of(s.kind), s.bytes_per_lane,
+                        s.requests, s.cost, s.ideal, s.ratio());
   }
   return text;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -70,6 +71,10 @@ struct SourceLine {
   std::string file;  // without folders; "" where it is not known
   int line = 0;
 };
+// One for each address in what `addr2line -a -i` prints: a line with the address, then file:line of
+// the innermost inlined function, of the function it was inlined into, and so on. It is the first
+// that has a line and is no helper that stands for its caller.
+std::vector<SourceLine> parse_addr2line(std::string_view text);
 // Of addresses in the program, as offset_in_program counts them, in the same order.
 std::vector<SourceLine> source_lines(const std::vector<std::uintptr_t>& addresses);
 

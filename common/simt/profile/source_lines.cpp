@@ -1,4 +1,8 @@
 // file:line of an address, by addr2line (binutils, which a compiler that links needs anyway).
+//
+// Code that the compiler made of several lines, such as a load that both branches of an if begin
+// with, belongs to none, and addr2line gives 0 or ? for its line. It counts where its function was
+// inlined into the next, or else at the nearest line before it.
 
 #include <unistd.h>
 
@@ -39,31 +43,56 @@ SourceLine parse(std::string_view text) {
           std::atoi(std::string(text.substr(colon + 1)).c_str())};
 }
 
-}  // namespace
-
-// addr2line prints, for each address, a line with it, then file:line of the innermost inlined
-// function, of the function it was inlined into, and so on.
-std::vector<SourceLine> source_lines(const std::vector<std::uintptr_t>& addresses) {
+// What addr2line says of addresses of the running program.
+std::vector<SourceLine> ask_addr2line(const std::vector<std::uintptr_t>& addresses) {
   std::array<char, 4096> program{};
   if (addresses.empty() || readlink("/proc/self/exe", program.data(), program.size() - 1) <= 0) {
     return std::vector<SourceLine>(addresses.size());
   }
   std::string command = fmt::format("addr2line -a -i -e '{}'", program.data());
   for (std::uintptr_t address : addresses) command += fmt::format(" {:#x}", address);
-  const std::string text = output_of(command + " 2>/dev/null");
+  std::vector<SourceLine> lines = parse_addr2line(output_of(command + " 2>/dev/null"));
+  lines.resize(addresses.size());
+  return lines;
+}
+
+// The nearest line before an address whose own is not known, in the same file.
+SourceLine line_before(std::uintptr_t address, const SourceLine& unknown) {
+  constexpr std::uintptr_t kBytes = 256;  // of code
+  std::vector<std::uintptr_t> before;
+  for (std::uintptr_t back = 1; back <= kBytes && back <= address; ++back)
+    before.push_back(address - back);
+  for (const SourceLine& line : ask_addr2line(before)) {
+    if (line.line > 0 && line.file == unknown.file) return line;
+  }
+  return unknown;
+}
+
+}  // namespace
+
+std::vector<SourceLine> parse_addr2line(std::string_view text) {
   std::vector<SourceLine> lines;
   bool found = false;
   for (std::size_t at = 0, end; (end = text.find('\n', at)) != text.npos; at = end + 1) {
-    const std::string_view line(text.data() + at, end - at);
+    const std::string_view line = text.substr(at, end - at);
     if (line.substr(0, 2) == "0x") {
       lines.emplace_back();
       found = false;
     } else if (!lines.empty() && !found) {
-      lines.back() = parse(line);
-      found = !stands_for_caller(line);
+      const SourceLine place = parse(line);
+      if (place.line > 0 || lines.back().file.empty()) lines.back() = place;
+      found = place.line > 0 && !stands_for_caller(line);
     }
   }
-  lines.resize(addresses.size());
+  return lines;
+}
+
+std::vector<SourceLine> source_lines(const std::vector<std::uintptr_t>& addresses) {
+  std::vector<SourceLine> lines = ask_addr2line(addresses);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].line == 0 && !lines[i].file.empty())
+      lines[i] = line_before(addresses[i], lines[i]);
+  }
   return lines;
 }
 

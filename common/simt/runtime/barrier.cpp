@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "common/base/counted.h"
 #include "common/simt/runtime/state.h"
 
 namespace octavo::simt::cpu {
@@ -37,8 +38,9 @@ void check_block_barrier(const Worker* w, const Barrier& barrier, const char* na
         site);
   }
   if (w->returned != 0) {
-    fail(fmt::format("{} at {}, which {} threads of the block will never reach: they returned",
-                     name, text_of(site), w->returned),
+    fail(fmt::format("{} at {}, which {} of the block will never reach: {} returned", name,
+                     text_of(site), counted(w->returned, "thread"),
+                     w->returned == 1 ? "it" : "they"),
          site);
   }
 }
@@ -48,13 +50,13 @@ void check_named_barrier(const Worker* w, const Barrier& barrier, int id, int co
   if (id < 1 || id >= kBarriers)
     fail(fmt::format("{}: barrier {}, must be from 1 to 15", name, id), site);
   if (count < 32 || count % 32 != 0 || count > (w->size + 31) / 32 * 32) {
-    fail(fmt::format("{}: {} threads, must be a multiple of 32 from 32 to the block's {}", name,
-                     count, w->size),
+    fail(fmt::format("{}: {}, must be a multiple of 32 from 32 to the block's {}", name,
+                     counted(count, "thread"), w->size),
          site);
   }
   if (barrier.arrived != 0 && barrier.count != count) {
-    fail(fmt::format("{}: barrier {} waits for {} threads since {}, this call names {}", name, id,
-                     barrier.count, text_of(barrier.site), count),
+    fail(fmt::format("{}: barrier {} waits for {} since {}, this call names {}", name, id,
+                     counted(barrier.count, "thread"), text_of(barrier.site), count),
          site);
   }
 }
@@ -102,8 +104,9 @@ void barrier_thread_returned(Thread* thread) {
   Barrier& barrier = w->barriers[0];
   if (barrier.arrived == 0) return;
   if (w->options.strict) {
-    fail(fmt::format("the thread returned while {} threads of the block wait in {} at {}",
-                     barrier.arrived, barrier.name, text_of(barrier.site)),
+    fail(fmt::format("the thread returned while {} of the block {} in {} at {}",
+                     counted(barrier.arrived, "thread"), barrier.arrived == 1 ? "waits" : "wait",
+                     barrier.name, text_of(barrier.site)),
          thread->site);
   }
   if (barrier.arrived == expected(w, 0)) open_barrier(w, 0);

@@ -50,7 +50,7 @@ const Mistake kMistakes[] = {
      "this one in __syncthreads at mistakes.cu:63",
      "D", kRace},
     {"extra_barrier", "DDDDD",
-     "__syncthreads at mistakes.cu:67, which 1 threads of the block will never reach: they "
+     "__syncthreads at mistakes.cu:67, which 1 thread of the block will never reach: it "
      "returned",
      "D", "D"},
     {"named_count", "DDDDD",
