@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreads) block_kernel(AlignParams a) {
   int* const counts = dynamic_shared<int>();    // [E][kThreads]
   int* const starts = counts + a.E * kThreads;  // [E + 1]
   const int run = (a.slots + kThreads - 1) / kThreads, me = threadIdx.x;
-  const int first = min(me * run, a.slots), last = min(first + run, a.slots);
+  const int first = me * run, last = min(first + run, a.slots);  // none: first >= last
   for (int e = 0; e < a.E; ++e) counts[e * kThreads + me] = 0;
   for (int slot = first; slot < last; ++slot) {
     const int id = a.ids[slot];

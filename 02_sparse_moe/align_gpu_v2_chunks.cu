@@ -11,8 +11,8 @@
 // holds 8 counts an expert, not 128. What limits it: three launches, which for a few thousand slots
 // cost more than the work (v1 needs one).
 //
-// Grid: ceil(T k / 1024) blocks of 256 threads, one of 1024, as the first. Bytes: ids twice, order
-// and offsets once, and 12 E a chunk.
+// Grid: ceil(T k / 1024) blocks of 256 threads, one of 1024, as the first. Bytes: ids three times,
+// order and offsets once, and 20 E a chunk.
 
 #include "02_sparse_moe/align_params.h"
 #include "02_sparse_moe/gpu_versions.h"

@@ -1,5 +1,6 @@
 // The contract of common/testing for every version of this chapter.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "02_sparse_moe/topics.h"
@@ -31,6 +32,33 @@ INSTANTIATE_TEST_SUITE_P(Experts, ExpertsContract,
                          ::testing::ValuesIn(subjects(experts_topic(),
                                                       registry_of(append_versions))),
                          name_of_subject);
+
+// At the edges of what the kernels say they take, and beyond: what a version takes, it does. All
+// experts are chosen, so that none may be lost.
+template <class Shape, class Args>
+void expect_limit(testing::Topic<Shape, Args> topic, const Shape& shape, int kernels) {
+  topic.shapes = {shape};
+  topic.smallest = 1;  // none
+  int taken = 0;
+  for (const testing::Subject& s : subjects(topic, registry_of(append_versions))) {
+    if (s.backend == Backend::kCuda || s.compute != DType::kF32) continue;
+    taken += s.backend == Backend::kSimt;
+    EXPECT_THAT(breaches(s, device_of(s.backend)), ::testing::IsEmpty()) << s.label;
+  }
+  EXPECT_EQ(taken, kernels) << topic.describe(shape);
+}
+
+TEST(Limits, OfGating) {
+  expect_limit(gating_topic(), {1, 1024, 1024}, 2);  // a lane marks 32
+  expect_limit(gating_topic(), {1, 1025, 1025}, 0);
+}
+
+TEST(Limits, OfAlign) {
+  expect_limit(align_topic(), {3, 256, 256}, 2);  // v1's histograms fill the shared memory
+  expect_limit(align_topic(), {3, 512, 512}, 1);
+  expect_limit(align_topic(), {3, 1024, 1024}, 1);  // v2 has a thread for each
+  expect_limit(align_topic(), {3, 1025, 1025}, 0);
+}
 
 }  // namespace
 }  // namespace octavo::sparse_moe

@@ -73,6 +73,66 @@ TEST(GroupedExperts, BlocksOfRowsAndAnyNumberOfThreads) {
   EXPECT_EQ(layer.grouped(7), one);
 }
 
+TEST(GroupedExperts, WhatDoesNotFitIsRefused) {
+  const Layer layer;
+  const Version<ExpertsArgs> version = experts_cpu_v1_grouped();
+  std::vector<float> y;
+  const ExpertsArgs args = layer.args(y);
+  ThreadPool threads(1);
+  Exec exec(cpu_device(), DType::kBF16, threads, version.workspace(args, cpu_device()));
+  const NamedWeight gate = {"gate", layer.gate.view()}, up = {"up", layer.up.view()},
+                    down = {"down", layer.down.view()};
+  EXPECT_THROW(version.prepare({{"up", up.tensor}, {"down", up.tensor}}, cpu_device()), Error);
+  const Prepared gated = version.prepare({gate, up, down}, cpu_device()),
+                 plain = version.prepare({up, down}, cpu_device());
+  version.run(exec, args, gated);
+  EXPECT_THROW(version.run(exec, args, plain), Error);
+  ExpertsArgs other = args;
+  other.weights.gate = {};
+  EXPECT_THROW(version.run(exec, other, gated), Error);
+  other = args;
+  other.order = {args.order.data(), {args.order.size() - 1}};
+  EXPECT_THROW(version.run(exec, other, gated), Error);
+}
+
+// By every version, before it touches anything.
+TEST(Versions, ShapesThatDoNotFitAreRefused) {
+  const auto registry = registry_of(append_versions);
+  ThreadPool threads(1);
+  const auto run = [&](const auto& version, const auto& args) {
+    Exec exec(device_of(version.backend), DType::kF32, threads, 1 << 16);
+    version.run(exec, args, Prepared());
+  };
+  const std::vector<float> logits = {1, 2, 3, 3, 2, 1};
+  const std::vector<int> slots = {2, 1, 0, 1};
+  std::vector<int> ids(4), offsets(4), order(4);
+  std::vector<float> weights(4);
+  for (const Version<GatingArgs>& v : registry->versions<GatingArgs>("gating")) {
+    if (v.backend == Backend::kCuda) continue;
+    GatingArgs a{.logits = {logits.data(), {2, 3}}};
+    a.ids = {ids.data(), {2, 2}};
+    a.weights = {weights.data(), {2, 2}};
+    run(v, a);
+    EXPECT_EQ(ids, slots) << v.name;
+    a.weights = {weights.data(), {1, 2}};
+    EXPECT_THROW(run(v, a), Error) << v.name;
+    a.weights = {weights.data(), {2, 2}};
+    a.ids = {ids.data(), {1, 2}};
+    EXPECT_THROW(run(v, a), Error) << v.name;
+  }
+  for (const Version<AlignArgs>& v : registry->versions<AlignArgs>("align")) {
+    if (v.backend == Backend::kCuda) continue;
+    AlignArgs a = {{slots.data(), {2, 2}}, {offsets.data(), {4}}, {order.data(), {4}}};
+    run(v, a);
+    EXPECT_EQ(order, (std::vector<int>{2, 1, 3, 0})) << v.name;
+    a.order = {order.data(), {3}};
+    EXPECT_THROW(run(v, a), Error) << v.name;
+    a.order = {order.data(), {4}};
+    a.offsets = {offsets.data(), {1}};
+    EXPECT_THROW(run(v, a), Error) << v.name;
+  }
+}
+
 constexpr std::int64_t kTokens = 5, kChoices = 3, kExperts = 4, kWidth = 40, kHidden = 24;
 
 // y of a version when every token weighs its choices so.

@@ -75,7 +75,12 @@ TEST(ExpertsConfig, LargeTilesForManyRowsAnExpertOnAGpuThatTheyFill) {
   EXPECT_EQ(choose_tile(64 * 8 - 1, 8, 28672, a100), kTileSmall);  // less than half of a tile each
   EXPECT_EQ(choose_tile(64 * 8, 8, 128, a100), kTileSmall);        // 11 tiles
   Device device = a100;
-  device.shared_bytes = kTileLarge.shared_bytes() - 1;
+  device.multiprocessors = 11;
+  EXPECT_EQ(choose_tile(64 * 8, 8, 128, device), kTileLarge);
+  device = a100;
+  device.shared_bytes = kTileLarge.shared_bytes();
+  EXPECT_EQ(choose_tile(64 * 8, 8, 28672, device), kTileLarge);
+  --device.shared_bytes;
   EXPECT_EQ(choose_tile(64 * 8, 8, 28672, device), kTileSmall);
 }
 
@@ -140,6 +145,17 @@ TEST(Experts, RowsAroundEveryTile) {
     run("gpu_v2_padded", shape, DType::kBF16);
     run("gpu_v3_tiles", shape, DType::kBF16);
     run("gpu_v4_decode", {T / 4, 4, 36, 16, 8, Spread::kOne}, DType::kBF16);  // many in one expert
+  }
+}
+
+// A warp looks for its tile among 32 experts at a time, the sum owns 512 columns a block.
+TEST(Experts, MoreExpertsThanLanesAndMoreColumnsThanABlockOfTheSum) {
+  for (const ExpertsShape& shape : {ExpertsShape{20, 2, 70, 16, 8}, ExpertsShape{2, 2, 3, 1032, 8},
+                                    ExpertsShape{2, 1, 3, 513, 8, Spread::kHoles}}) {
+    run("gpu_v1_loop", shape, DType::kF32);
+    run("gpu_v2_padded", shape, DType::kBF16);
+    run("gpu_v3_tiles", shape, DType::kBF16);
+    run("gpu_v4_decode", shape, DType::kBF16);
   }
 }
 

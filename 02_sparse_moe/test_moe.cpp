@@ -63,6 +63,23 @@ TEST_F(MoeTest, ASlotWithoutAnExpertAddsNothing) {
   EXPECT_EQ(y, (std::vector<float>{3, 6, 0, 0}));
 }
 
+TEST_F(MoeTest, LoopedExpertsRefuseAnotherDeviceAndRowsThatDoNotFit) {
+  const ScalingExperts experts(4);
+  const std::vector<int> ids = {3, 0};
+  const std::vector<float> weights(4), x(6);
+  std::vector<float> y(6);
+  const auto forward = [&](std::int64_t x_rows, std::int64_t y_rows, std::int64_t weight_rows) {
+    experts.forward(exec_, {x.data(), {x_rows, 2}}, {ids.data(), {2, 1}},
+                    {weights.data(), {weight_rows, 1}}, {y.data(), {y_rows, 2}});
+  };
+  forward(2, 2, 2);
+  EXPECT_THROW(forward(3, 3, 2), Error);
+  EXPECT_THROW(forward(2, 3, 2), Error);
+  EXPECT_THROW(forward(2, 2, 3), Error);
+  exec_.device.backend = Backend::kCuda;
+  EXPECT_THROW(forward(2, 2, 2), Error);
+}
+
 struct Layer {
   static constexpr std::int64_t D = 8, F = 6, E = 5, k = 2;
   std::vector<std::vector<float>> weights;
@@ -192,6 +209,20 @@ TEST_F(MoeTest, TheWorkspaceItAsksForIsEnough) {
       EXPECT_EQ(y, x) << needy;
     }
   }
+}
+
+// A token may name an expert twice, which then has T k rows.
+TEST_F(MoeTest, TheWorkspaceIsEnoughForOneExpertWithEverySlot) {
+  std::vector<std::unique_ptr<FeedForward>> one;
+  one.push_back(std::make_unique<NeedyFeedForward>(4096));
+  const SeparateExperts experts(std::move(one));
+  Exec exec(cpu_device(), DType::kF32, threads_, experts.workspace(1, 2));
+  const std::vector<int> ids = {0, 0};
+  const std::vector<float> weights = {0.75f, 0.5f}, x = {4, 8};
+  std::vector<float> y(2);
+  experts.forward(exec, View<const float, 2>(x, {1, 2}), View<const int, 2>(ids, {1, 2}),
+                  View<const float, 2>(weights, {1, 2}), View<float, 2>(y, {1, 2}));
+  EXPECT_EQ(y, (std::vector<float>{5, 10}));
 }
 
 TEST_F(MoeTest, PartsThatDisagreeOnTheExpertsAreRefused) {

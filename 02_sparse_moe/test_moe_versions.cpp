@@ -67,6 +67,7 @@ struct Stack {
     Exec exec(device_of(backend), DType::kF32, threads, layer->workspace(T, kTopK));
     layer->forward(exec, View<const float, 2>(x, {T, kD}), View<const int, 2>(ids, {T, kTopK}),
                    View<const float, 2>(w, {T, kTopK}), View<float, 2>(y, {T, kD}));
+    EXPECT_EQ(exec.workspace.used(), 0);
     return y;
   }
 };

@@ -125,8 +125,31 @@ TEST(NoisyTopK, WithoutNoiseTheLoadIsTheCount) {
   EXPECT_EQ(gates.load, std::vector<double>(counts.begin(), counts.end()));
 }
 
+// Two experts tie for one place and have no noise: no draw changes who has it.
+TEST(NoisyTopK, WithoutNoiseATieIsNoQuestion) {
+  const std::vector<float> clean = {1, 1, 0}, spread(3, -1e4f), normal = {1, 2, 3};
+  const NoisyGates gates =
+      noisy_top_k({View<const float, 2>(clean, {1, 3}), View<const float, 2>(spread, {1, 3}),
+                   View<const float, 2>(normal, {1, 3})},
+                  1);
+  EXPECT_EQ(gates.plan.ids, (std::vector<int>{0}));
+  EXPECT_EQ(gates.load, (std::vector<double>{1, 0, 0}));
+}
+
+// A softmax is of differences: it neither overflows nor divides nought by nought.
+TEST(NoisyTopK, LogitsFarFromNoughtHaveTheSameGates) {
+  for (const float shift : {-1024.0f, 1024.0f}) {
+    const std::vector<float> z = {shift + 1, shift, shift - 1};
+    const NoisyGates gates = noiseless_top_k(View<const float, 2>(z, {1, 3}), 2);
+    EXPECT_EQ(gates.plan.ids, (std::vector<int>{0, 1}));
+    EXPECT_NEAR(gates.plan.weights[0], 1 / (1 + std::exp(-1.0)), 1e-6) << shift;
+  }
+}
+
 TEST(NoisyTopK, WhatDoesNotFitIsRefused) {
   const Inputs in(2, 3), other(2, 4);
+  EXPECT_THROW(noisy_top_k({in.logits().clean, in.logits().spread, other.logits().normal}, 1),
+               Error);
   EXPECT_THROW(noisy_top_k(in.logits(), 4), Error);
   EXPECT_THROW(noisy_top_k(in.logits(), 0), Error);
   EXPECT_THROW(noisy_top_k({in.logits().clean, other.logits().spread, in.logits().normal}, 1),
@@ -176,6 +199,34 @@ TEST_P(RouterGradient, IsTheFiniteDifference) {
   } else {
     EXPECT_GT(largest, 0.01);
   }
+}
+
+// The gate sees differences of logits, and so does its gradient.
+TEST_P(RouterGradient, DoesNotMindWhereTheLogitsLie) {
+  const std::int64_t k = std::get<0>(GetParam());
+  const std::vector<float> draws = testing::normal(T * k, 22);
+  const std::vector<double> upstream(draws.begin(), draws.end());
+  const auto gradient = [&](float shift) {
+    std::vector<float> z;
+    for (int i = 0; i < T * E; ++i) z.push_back(shift + static_cast<float>(i * 7 % 5));
+    return router_gradient(route(z), View<const float, 2>(z, {T, E}),
+                           View<const double, 2>(upstream, {T, k}), std::get<1>(GetParam()));
+  };
+  EXPECT_EQ(gradient(-1024), gradient(0));
+  EXPECT_EQ(gradient(1024), gradient(0));
+}
+
+TEST(Gradient, WhatDoesNotFitIsRefused) {
+  const std::vector<float> z = testing::normal(6, 1);
+  const std::vector<double> upstream(6);
+  const RoutingPlan plan = SoftmaxTopKRouter(3, 2, true).route(View<const float, 2>(z, {2, 3}));
+  const auto gradient = [&](std::int64_t T, std::int64_t E, std::int64_t k) {
+    return router_gradient(plan, {z.data(), {T, E}}, {upstream.data(), {2, k}}, true);
+  };
+  EXPECT_EQ(gradient(2, 3, 2).size(), 6u);
+  EXPECT_THROW(gradient(1, 3, 2), Error);
+  EXPECT_THROW(gradient(2, 2, 2), Error);
+  EXPECT_THROW(gradient(2, 3, 1), Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(Choices, RouterGradient,

@@ -162,6 +162,22 @@ TEST(Profile, EverySiteHasALine) {
                registry.versions<ExpertsArgs>("experts"));
 }
 
+// Three chunks, the last of them not full, and slots that go nowhere.
+TEST(Profile, ASortMovesWhatItsHeadersSay) {
+  constexpr std::int64_t kChunks = 3, kE = 32, kSlots = 2 * 1100;
+  const auto total = [](std::string_view version) {
+    return testing::totals_of(profile(align_topic(), {1100, 2, kE, Spread::kHoles}, version));
+  };
+  const auto bytes = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  const testing::ProfileTotals one = total("gpu_v1_block"), two = total("gpu_v2_chunks");
+  EXPECT_EQ(bytes(one.read), 8 * kSlots);
+  EXPECT_EQ(bytes(one.written), 4 * kSlots + 4 * (kE + 1));
+  // Of the 20 E a chunk the scan's reads are not counted, since it writes what it reads; each of 8
+  // warps also asks where the slots end.
+  EXPECT_EQ(bytes(two.read), 12 * kSlots + 8 * kE * kChunks + 4 * 8 * kChunks);
+  EXPECT_EQ(bytes(two.written), 4 * kSlots + 4 * (kE + 1) + 8 * kE * kChunks);
+}
+
 TEST(Profile, GatingReadsEveryLogitOnce) {
   for (const GatingShape& shape : {GatingShape{64, 8, 2}, GatingShape{32, 64, 8},
                                    GatingShape{16, 256, 8}, GatingShape{8, 1024, 4}}) {

@@ -116,6 +116,75 @@ TEST(ExpertsReference, SumsTheChosenExpertsByWeight) {
   EXPECT_THROW(experts_reference(exec, a), Error);
 }
 
+TEST(ExpertsReference, WeightsThatDoNotFitAreRefused) {
+  const auto stack = [](DType type, std::int64_t E, std::int64_t N, std::int64_t K) {
+    return TensorView(nullptr, type, {E, N, K});
+  };
+  constexpr DType kF32 = DType::kF32, kBF16 = DType::kBF16;
+  const ExpertStack good = {
+      .gate = stack(kF32, 2, 3, 4), .up = stack(kF32, 2, 3, 4), .down = stack(kF32, 2, 4, 3)};
+  check_shapes(good);
+  EXPECT_THROW(good.expert(2), Error);
+  EXPECT_THROW(good.expert(-1), Error);
+  for (const TensorView& down :
+       {stack(kBF16, 2, 4, 3), stack(kF32, 1, 4, 3), stack(kF32, 2, 3, 3), stack(kF32, 2, 4, 4)}) {
+    ExpertStack w = good;
+    w.down = down;
+    EXPECT_THROW(check_shapes(w), Error) << down.describe();
+  }
+  for (const TensorView& gate : {stack(kBF16, 2, 3, 4), stack(kF32, 2, 4, 3)}) {
+    ExpertStack w = good;
+    w.gate = gate;
+    EXPECT_THROW(check_shapes(w), Error) << gate.describe();
+  }
+}
+
+// Extents only: a kernel counts slots and columns in int.
+ExpertsArgs shape_of_experts(std::int64_t T, std::int64_t k, std::int64_t D, std::int64_t F) {
+  ExpertsArgs a;
+  a.weights.up = {nullptr, DType::kF32, {2, F, D}};
+  a.weights.down = {nullptr, DType::kF32, {2, D, F}};
+  a.x = {nullptr, DType::kF32, {T, D}};
+  a.ids = {nullptr, {T, k}};
+  a.weight = {nullptr, {T, k}};
+  a.offsets = {nullptr, {3}};
+  a.order = {nullptr, {T * k}};
+  a.y = {nullptr, {T, D}};
+  return a;
+}
+
+TEST(ExpertsReference, ShapesThatDoNotFitAreRefused) {
+  const ExpertsArgs good = shape_of_experts(3, 2, 4, 5);
+  check_shapes(good);
+  const auto refused = [&](auto change) {
+    ExpertsArgs a = good;
+    change(a);
+    EXPECT_THROW(check_shapes(a), Error);
+  };
+  refused([](ExpertsArgs& a) { a.x = {nullptr, DType::kF32, {3, 5}}; });
+  refused([](ExpertsArgs& a) { a.y = {nullptr, {2, 4}}; });
+  refused([](ExpertsArgs& a) { a.y = {nullptr, {3, 5}}; });
+  refused([](ExpertsArgs& a) { a.weight = {nullptr, {3, 1}}; });
+  refused([](ExpertsArgs& a) { a.offsets = {nullptr, {2}}; });
+  refused([](ExpertsArgs& a) { a.order = {nullptr, {5}}; });
+  constexpr std::int64_t kInt = std::int64_t{1} << 31;
+  check_shapes(shape_of_experts(kInt / 4, 2, 4, 5));
+  EXPECT_THROW(check_shapes(shape_of_experts(kInt / 2, 2, 4, 5)), Error);
+  EXPECT_THROW(check_shapes(shape_of_experts(3, 2, kInt, 5)), Error);
+  EXPECT_THROW(check_shapes(shape_of_experts(3, 2, 4, kInt)), Error);
+  const auto slots = [](std::int64_t T) {
+    return AlignArgs{{nullptr, {T, 2}}, {nullptr, {3}}, {nullptr, {T * 2}}};
+  };
+  check_shapes(slots(kInt / 4));
+  EXPECT_THROW(check_shapes(slots(kInt / 2)), Error);
+}
+
+TEST(Work, OfAGateIsAnExponentialALogitOfASortItsSlotsInAndOut) {
+  EXPECT_EQ(gating_work(2, 8, 3).flops, 3 * 16);  // difference, exponential, sum
+  EXPECT_EQ(gating_work(2, 8, 3).bytes, 4 * 16 + 8 * 6);
+  EXPECT_EQ(align_work(2, 3, 8).bytes, 8 * 6 + 4 * 9);
+}
+
 TEST(ExpertsWork, CountsTheExpertsThatAreReached) {
   EXPECT_DOUBLE_EQ(touched_experts(1, 2, 8), 2);
   EXPECT_NEAR(touched_experts(4, 2, 8), 5.46875, 1e-9);  // 8 (1 - 0.75^4)

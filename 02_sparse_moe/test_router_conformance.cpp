@@ -49,8 +49,9 @@ struct Case {
 // All experts with a few batches, all batches with a few experts, one large.
 std::vector<Case> cases() {
   std::vector<Case> all;
-  for (const auto& [E, k] : std::vector<std::pair<std::int64_t, std::int64_t>>{
-           {1, 1}, {3, 2}, {5, 5}, {60, 4}, {64, 8}, {160, 6}, {256, 8}, {384, 8}, {1024, 10}}) {
+  constexpr std::int64_t kSizes[][2] = {{1, 1},  {3, 2},  {5, 5},   {16, 4},  {17, 4},  {60, 4},
+                                        {64, 8}, {65, 6}, {160, 6}, {256, 8}, {384, 8}, {1024, 10}};
+  for (const auto& [E, k] : kSizes) {
     for (std::int64_t T : {1, 17, 65}) all.push_back({T, E, k});
   }
   for (std::int64_t T = 0; T <= 17; ++T) all.push_back({T, 8, 2});

@@ -7,6 +7,7 @@
 
 #include "02_sparse_moe/routing.h"
 #include "common/base/error.h"
+#include "common/base/threads.h"
 #include "common/testing/random.h"
 
 namespace octavo {
@@ -123,9 +124,37 @@ TEST(SoftmaxTopK, NoTokensAndOneExpert) {
   EXPECT_EQ(plan.weights, (std::vector<float>{1, 1}));
 }
 
+// Scores that are not numbers come last, in order, and never twice.
+TEST(SelectTopK, NanIsBelowEverything) {
+  const std::vector<double> scores = {std::nan(""), -1, std::nan(""), -HUGE_VAL, 2};
+  std::vector<int> ids(5);
+  select_top_k(scores, 5, ids.data());
+  EXPECT_EQ(ids, (std::vector<int>{4, 1, 0, 2, 3}));  // -inf ties with what is no number
+}
+
+// Its arrays are the host's: a GPU's pointer must not be followed.
+TEST(SoftmaxTopK, TheReferenceChoosesOnTheHostAlone) {
+  const std::vector<float> logits = {0, 1};
+  std::vector<int> ids(1);
+  std::vector<float> weights(1);
+  ThreadPool threads(1);
+  Exec exec(cpu_device(), DType::kF32, threads, 0);
+  const auto choose = [&] {
+    SoftmaxTopKRouter(2, 1, true)
+        .choose(exec, View<const float, 2>(logits, {1, 2}), View<int, 2>(ids, {1, 1}),
+                View<float, 2>(weights, {1, 1}));
+  };
+  choose();
+  EXPECT_EQ(ids[0], 1);
+  EXPECT_EQ(weights[0], 1);
+  exec.device.backend = Backend::kCuda;
+  EXPECT_THROW(choose(), Error);
+}
+
 TEST(SoftmaxTopK, TopKOutsideTheExpertsIsRefused) {
   EXPECT_THROW(SoftmaxTopKRouter(4, 5, true), Error);
   EXPECT_THROW(SoftmaxTopKRouter(4, 0, true), Error);
+  EXPECT_THROW(SoftmaxTopKRouter({.experts = 4, .top_k = 2, .bias = {1, 2, 3}}), Error);
   EXPECT_THROW(SoftmaxTopKRouter(4, 2, true).route(View<const float, 2>(nullptr, {0, 3})), Error);
 }
 

@@ -149,8 +149,9 @@ int id_of_slot(Spread spread, std::int64_t t, std::int64_t j, std::int64_t top_k
     case Spread::kOne:
       return static_cast<int>(std::max<std::int64_t>(0, E - 2));
     case Spread::kHoles:
-      return slot % 5 == 3
-                 ? -1
+      return slot % 10 == 3 ? -1
+             : slot % 10 == 8
+                 ? static_cast<int>(E)
                  : static_cast<int>(below(u, (E + 1) / 2) * 2 + j / 2 * 2) % static_cast<int>(E);
     case Spread::kNone:
       return -1;
@@ -264,6 +265,7 @@ testing::Topic<ExpertsShape, ExpertsArgs> experts_topic() {
       touched.insert(id_of_slot(s.spread, slot / s.k, slot % s.k, s.k, s.E));
     }
     touched.erase(-1);
+    touched.erase(static_cast<int>(s.E));
     return experts_work(s.T, s.k, static_cast<double>(touched.size()), s.D, s.F, s.gated ? 3 : 2,
                         static_cast<double>(bytes_of(type)));
   };

@@ -22,7 +22,7 @@ enum class Spread : std::uint8_t {
   kEven,   // k distinct experts a token, at random
   kSkew,   // the same, but low ids are far more frequent than high ones
   kOne,    // all to the last expert but one, k times a token
-  kHoles,  // to every second expert, some twice a token; every fifth slot goes nowhere
+  kHoles,  // to every second expert, some twice a token; every fifth slot goes nowhere, by -1 or E
   kNone,   // nowhere at all
 };
 std::string_view name_of(Spread spread);

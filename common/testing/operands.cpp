@@ -11,9 +11,10 @@
 namespace octavo::testing {
 namespace {
 
-// NaN as fp32, fp16 and bf16, and different from the poison and from each other, so that stray
-// copies show, also those from past an input's end: arithmetic keeps a NaN's bits.
-constexpr std::uint16_t kInputGuard = 0xfff5, kOutputGuard = 0xfff6;
+// NaN as fp32, fp16 and bf16, different from the poison and each other, so that stray copies show
+// even after arithmetic, which keeps a NaN's bits. Past integers lies an index like any other: what
+// is none is passed over, and nobody sees that it was read.
+constexpr std::uint32_t kInputGuard = 0xfff5fff5, kOutputGuard = 0xfff6fff6, kIndexGuard = 1;
 constexpr std::byte kFloatPoison{0xff};    // NaN in every floating-point type
 constexpr std::byte kIntegerPoison{0xa5};  // no index, count or flag is this
 
@@ -23,14 +24,10 @@ std::uint32_t hash_of(std::string_view name) {
   return h;
 }
 
-void write_guard(std::byte* to, std::int64_t bytes, std::uint16_t guard) {
-  for (std::int64_t i = 0; i < bytes; i += 2) std::memcpy(to + i, &guard, 2);
-}
-
 // The first offset in a guard that differs, or -1.
-std::int64_t changed(const std::byte* bytes, std::int64_t count, std::uint16_t guard) {
+std::int64_t changed(const std::byte* bytes, std::int64_t count, std::uint32_t guard) {
   for (std::int64_t i = 0; i < count; ++i) {
-    if (bytes[i] != static_cast<std::byte>(guard >> (i % 2 == 0 ? 0 : 8))) return i;
+    if (bytes[i] != static_cast<std::byte>(guard >> (i % 4 * 8))) return i;
   }
   return -1;
 }
@@ -139,9 +136,9 @@ double Operands::load(Kind kind, const std::byte* from) {
 std::vector<std::byte> Operands::initial_bytes(const std::string& name, const Operand& o,
                                                Fill fill) const {
   const std::int64_t element = bytes_of(o.kind);
-  const bool is_float = o.kind == Kind::kF32 || o.kind == Kind::kF16 || o.kind == Kind::kBF16;
-  std::vector<std::byte> bytes(static_cast<std::size_t>(o.size * element),
-                               is_float ? kFloatPoison : kIntegerPoison);
+  const bool is_float = is_floating(o.kind);
+  const std::byte poison = is_float ? kFloatPoison : kIntegerPoison;
+  std::vector<std::byte> bytes(static_cast<std::size_t>(o.size * element), poison);
   if (o.role == Role::kOutput) return bytes;
   require(is_float || fill != nullptr, "operand {}: an integer input needs a fill", name);
   if (fill == nullptr) fill = normal(name);
@@ -169,6 +166,7 @@ void* Operands::add(const std::string& name, Kind kind, Role role, bool rows,
   o.kind = kind;
   o.role = role;
   o.rows = rows;
+  o.guard = role != Role::kInput ? kOutputGuard : is_floating(kind) ? kInputGuard : kIndexGuard;
   o.extents.assign(extents, extents + rank);
   o.size = 1;
   for (std::int64_t e : o.extents) {
@@ -178,14 +176,13 @@ void* Operands::add(const std::string& name, Kind kind, Role role, bool rows,
   void* data = nullptr;
   if (!settings_.shapes_only) {
     const std::int64_t guard = settings_.guarded ? kGuardBytes : 0, bytes = o.size * bytes_of(kind);
+    const std::vector<std::uint32_t> frame(static_cast<std::size_t>(guard / 4), o.guard);
     std::vector<std::byte> initial = initial_bytes(name, o, std::move(fill));
     o.memory = DeviceBuffer<std::byte>(settings_.device, bytes + 2 * guard);
     data = o.memory.data() + guard;
-    std::vector<std::byte> frame(static_cast<std::size_t>(guard));
-    write_guard(frame.data(), guard, role == Role::kInput ? kInputGuard : kOutputGuard);
-    copy_bytes(o.memory.data(), frame.data(), frame.size(), stream_);
+    copy_bytes(o.memory.data(), frame.data(), frame.size() * 4, stream_);
     copy_bytes(data, initial.data(), initial.size(), stream_);
-    copy_bytes(o.memory.data() + guard + bytes, frame.data(), frame.size(), stream_);
+    copy_bytes(o.memory.data() + guard + bytes, frame.data(), frame.size() * 4, stream_);
     stream_.synchronize();
     o.original = std::move(initial);
   }
@@ -284,11 +281,10 @@ std::vector<std::string> Operands::damage() {
     const std::vector<std::byte> now = all_bytes(o);
     const std::byte* const data = now.data() + kGuardBytes;
     const std::int64_t bytes = o.size * bytes_of(o.kind);
-    const std::uint16_t guard = o.role == Role::kInput ? kInputGuard : kOutputGuard;
     constexpr auto kWritten = "{}: the memory {} {} was written";
-    if (const std::int64_t at = changed(now.data(), kGuardBytes, guard); at >= 0)
+    if (const std::int64_t at = changed(now.data(), kGuardBytes, o.guard); at >= 0)
       found.push_back(fmt::format(kWritten, name, counted(kGuardBytes - at, "byte"), "before it"));
-    if (const std::int64_t at = changed(data + bytes, kGuardBytes, guard); at >= 0)
+    if (const std::int64_t at = changed(data + bytes, kGuardBytes, o.guard); at >= 0)
       found.push_back(fmt::format(kWritten, name, counted(at, "byte"), "past its end"));
     const bool same = std::equal(data, data + bytes, o.original.begin(), o.original.end());
     if (o.role == Role::kInput && !same) found.push_back(name + ": an input was written");

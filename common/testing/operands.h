@@ -124,6 +124,7 @@ class Operands {
     Role role = Role::kInput;
     bool rows = false;
     bool weight = false;
+    std::uint32_t guard = 0;  // what lies before it and behind
     std::vector<std::int64_t> extents;
     std::int64_t size = 0;            // elements
     std::vector<std::byte> original;  // before the run; guarded operands only
@@ -140,6 +141,7 @@ class Operands {
   }
   static Kind kind_of(DType type);
   static std::int64_t bytes_of(Kind kind);
+  static bool is_floating(Kind kind) { return kind <= Kind::kBF16; }
   static void store(Kind kind, std::byte* to, double value);
   static double load(Kind kind, const std::byte* from);
 

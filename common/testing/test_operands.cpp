@@ -89,12 +89,15 @@ TEST(Operands, DamageIsSeenWhereAnInputsGuardIsWrittenToAnOutputs) {
   EXPECT_THAT(o.damage(), ElementsAre(HasSubstr("y: the memory 0 bytes past its end")));
 }
 
-TEST(Operands, ReadingPastTheEndGivesNan) {
+TEST(Operands, ReadingPastTheEndGivesNanOrAnIndexThatCounts) {
   Operands o(host());
   EXPECT_TRUE(std::isnan(o.input<float>("x", {4}).data()[4]));
   const bf16* z = o.input<bf16>("z", {4}).data();
   EXPECT_TRUE(std::isnan(static_cast<float>(z[-1])));
   EXPECT_TRUE(std::isnan(static_cast<float>(o.input<half>("h", {4}).data()[5])));
+  const std::int32_t* ids = o.input<std::int32_t>("ids", {3}, [](auto) { return -1.0; }).data();
+  EXPECT_EQ(ids[-1], 1);
+  EXPECT_EQ(ids[3], 1);
 }
 
 TEST(Operands, APlantedValueReplacesOneElement) {
