@@ -28,7 +28,7 @@ struct Exercise {
   // What the contract does not ask for; judged when the contract is kept. Null: nothing.
   std::function<Verdict()> more = nullptr;
   // of real time a subject may take, hundreds of times what any takes; then it has no end
-  int seconds = 100;
+  int seconds = 60;
 };
 
 // One line a subject, then what is wrong with the first that fails; of a kernel also whether the
