@@ -263,10 +263,6 @@ std::vector<double> Operands::result(const std::string& name) {
   return v;
 }
 
-bool Operands::is_untouched(const std::string& name) {
-  return result_bytes(name) == get(name).original;
-}
-
 double Operands::unit_roundoff(const std::string& name) const {
   switch (get(name).kind) {
     case Kind::kF32:
