@@ -12,4 +12,8 @@ struct CastArgs {
   TensorView y;            // [n] in the compute type
 };
 
+// Throws Error when x and y have not as many elements, lie over each other, or y is not in bf16,
+// the one type that a kernel wants x rounded to.
+void check_shapes(const CastArgs& args);
+
 }  // namespace octavo

@@ -1,9 +1,12 @@
 // y[i] = x[i] rounded to bf16; x, y [n].
 //
 // Idea: a thread rounds 8 neighbours, two loads of 16 bytes and one store of 16. It reads 4 n and
-// writes 2 n bytes, the least there is, and nothing limits it but the memory.
+// writes 2 n bytes, the least there is, and nothing limits it but the memory. Where x or y starts
+// elsewhere than at a multiple of 16 bytes, as rows of odd width in the middle of a batch do, it
+// goes one element at a time.
 
 #include "01_dense_ffn/gpu_versions.h"
+#include "01_dense_ffn/matmul_params.h"
 #include "common/simt/launch.h"
 
 namespace octavo::dense_ffn {
@@ -14,11 +17,12 @@ using simt::bf16;
 
 constexpr int kThreads = 256, kEach = 8;
 
-// A thread owns elements [8 i, 8 i + 8); the last one may own fewer.
+// A thread owns elements [8 i, 8 i + 8); the last one may own fewer. In 64 bits: T rows of D pass
+// 2^31 before either of them is large.
 __global__ void __launch_bounds__(kThreads)
-    cast_kernel(const float* __restrict__ x, bf16* __restrict__ y, int n) {
-  const int i = (blockIdx.x * kThreads + threadIdx.x) * kEach;
-  if (i + kEach <= n) {
+    cast_kernel(const float* __restrict__ x, bf16* __restrict__ y, std::int64_t n, bool aligned) {
+  const std::int64_t i = (static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x) * kEach;
+  if (aligned && i + kEach <= n) {
     const Pack<float, 4> a = load16(x + i), b = load16(x + i + 4);
     Pack<bf16, kEach> rounded;
     SIMT_UNROLL
@@ -28,7 +32,7 @@ __global__ void __launch_bounds__(kThreads)
     }
     store16(y + i, rounded);
   } else {
-    for (int j = i; j < n; ++j) y[j] = to_bf16(x[j]);
+    for (std::int64_t j = i; j < n && j < i + kEach; ++j) y[j] = to_bf16(x[j]);
   }
 }
 
@@ -39,10 +43,11 @@ std::vector<LaunchConfig> launches(const CastArgs& a, const Device&) {
 }
 
 void run(Exec& exec, const CastArgs& a, const Prepared&) {
-  require(a.y.size() == a.x.size(), "cast: {} elements to {}", a.x.size(), a.y.describe());
+  check_shapes(a);
+  const bool aligned = is_aligned(a.x.data(), 16) && is_aligned(a.y.data(), 16);
   for (const LaunchConfig& l : launches(a, exec.device)) {
-    launch(cast_kernel, l, exec.stream, a.x.data(), static_cast<bf16*>(a.y.data()),
-           static_cast<int>(a.x.size()));
+    launch(cast_kernel, l, exec.stream, a.x.data(), static_cast<bf16*>(a.y.data()), a.x.size(),
+           aligned);
   }
 }
 

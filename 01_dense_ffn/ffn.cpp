@@ -3,6 +3,7 @@
 #include <array>
 
 #include "common/base/error.h"
+#include "common/device/overlap.h"
 
 namespace octavo {
 
@@ -42,6 +43,7 @@ void check_shapes(const FfnArgs& a) {
               a.y.extent(1) == a.weights.width(),
           "feed-forward layer: x {} and y [{}, {}] do not fit [T, {}]", a.x.describe(),
           a.y.extent(0), a.y.extent(1), a.weights.width());
+  require_apart("feed-forward layer", {{"y", a.y}}, {{"x", a.x}});
 }
 
 Work ffn_work(std::int64_t T, std::int64_t D, std::int64_t F, int matrices, double weight_bytes) {

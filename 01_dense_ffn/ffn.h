@@ -50,6 +50,7 @@ struct FfnArgs {
   std::int64_t rows() const { return x.extent(0); }
 };
 
+// Throws Error when the extents do not fit each other, or when y lies over x.
 void check_shapes(const FfnArgs& args);
 
 // The least a layer of these sizes must do: `matrices` is 3 when gated, else 2.

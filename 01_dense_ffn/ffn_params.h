@@ -29,11 +29,15 @@ OCTAVO_HD inline float hidden_value(const HiddenParams<E>& a, int f, float gate,
   return activate(a.activation, gate) * up;
 }
 
-// Throws Error when the extents do not fit, or when one of them does not fit an int.
+// Throws Error when the extents do not fit, when one of them does not fit an int, or when x or a
+// matrix is of another type.
 template <class E>
 HiddenParams<E> hidden_params(const FfnArgs& a, E* hidden) {
   check_shapes(a);
   const FfnWeights& w = a.weights;
+  require(w.down.dtype() == w.up.dtype() && (!w.gated() || w.gate.dtype() == w.up.dtype()),
+          "feed-forward layer: gate {}, up {} and down {} are not of one type", w.gate.describe(),
+          w.up.describe(), w.down.describe());
   const MatmulParams<E> up = params_of<E>({a.x, w.up, {nullptr, {a.rows(), w.hidden()}}});
   const auto data = [](View<const float, 1> b) { return b.size() > 0 ? b.data() : nullptr; };
   return {.x = up.x,

@@ -34,7 +34,7 @@ double activation_reference(Activation activation, double z) {
 
 void ffn_reference(Exec& exec, View<const float, 2> x, const FfnWeights& weights,
                    View<float, 2> y) {
-  check_shapes(weights);
+  check_shapes(FfnArgs{TensorView(x), weights, y});
   const std::int64_t T = x.extent(0), F = weights.hidden();
   std::vector<float> up(static_cast<std::size_t>(T * F)), gate;
   const View<float, 2> u(up, {T, F});

@@ -23,7 +23,7 @@ struct MatmulArgs {
   std::int64_t inputs() const { return w.extent(1); }   // K
 };
 
-// Throws Error when the extents do not fit each other.
+// Throws Error when the extents do not fit each other, or when y lies over x.
 void check_shapes(const MatmulArgs& args);
 
 // The least a product of these sizes must do; weights take `weight_bytes` each, activations 4.

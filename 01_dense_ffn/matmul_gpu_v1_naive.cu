@@ -7,6 +7,7 @@
 // Grid: blocks of 32 x 8 threads, 32 along n. FLOPs: 2 T N K. Bytes asked for: 2 T N K elements.
 
 #include "01_dense_ffn/gpu_versions.h"
+#include "01_dense_ffn/matmul_params.h"
 #include "common/simt/launch.h"
 
 namespace octavo::dense_ffn {
@@ -41,15 +42,13 @@ std::vector<LaunchConfig> launches(const MatmulArgs& a, const Device&) {
 
 template <class E>
 void run_as(Exec& exec, const MatmulArgs& a) {
+  const MatmulParams<E> p = params_of<E>(a);
   for (const LaunchConfig& l : launches(a, exec.device)) {
-    launch(naive_kernel<E>, l, exec.stream, static_cast<const E*>(a.x.data()),
-           static_cast<const E*>(a.w.data()), a.y.data(), static_cast<int>(a.rows()),
-           static_cast<int>(a.outputs()), static_cast<int>(a.inputs()));
+    launch(naive_kernel<E>, l, exec.stream, p.x, p.w, p.y, p.T, p.N, p.K);
   }
 }
 
 void run(Exec& exec, const MatmulArgs& a, const Prepared&) {
-  check_shapes(a);
   if (a.w.dtype() == DType::kBF16) return run_as<bf16>(exec, a);
   run_as<float>(exec, a);
 }

@@ -17,7 +17,12 @@ struct MatmulParams {
   int T, N, K;
 };
 
-// Throws Error when the extents do not fit, or when one of them does not fit an int.
+// The number type of operands that a kernel sees as E.
+template <class E>
+inline constexpr DType kTypeOf = sizeof(E) == sizeof(float) ? DType::kF32 : DType::kBF16;
+
+// Throws Error when the extents do not fit, when one of them does not fit an int, or when x or w is
+// of another type.
 template <class E>
 MatmulParams<E> params_of(const MatmulArgs& a, View<const float, 1> bias = {}) {
   check_shapes(a);
@@ -25,6 +30,9 @@ MatmulParams<E> params_of(const MatmulArgs& a, View<const float, 1> bias = {}) {
   require(a.rows() <= kLimit && a.outputs() <= kLimit && a.inputs() <= kLimit,
           "matmul: T {}, N {} and K {} must be at most {}", a.rows(), a.outputs(), a.inputs(),
           kLimit);
+  require(a.x.dtype() == kTypeOf<E> && a.w.dtype() == kTypeOf<E>,
+          "matmul: x is {} and w {}, this kernel wants both in {}", a.x.describe(), a.w.describe(),
+          name_of(kTypeOf<E>));
   return {static_cast<const E*>(a.x.data()),
           static_cast<const E*>(a.w.data()),
           bias.size() > 0 ? bias.data() : nullptr,

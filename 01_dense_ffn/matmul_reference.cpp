@@ -1,8 +1,10 @@
 #include <algorithm>
 
+#include "01_dense_ffn/cast.h"
 #include "01_dense_ffn/matmul.h"
 #include "common/base/error.h"
 #include "common/base/threads.h"
+#include "common/device/overlap.h"
 
 namespace octavo {
 namespace {
@@ -42,10 +44,18 @@ void require_fit(std::int64_t x0, std::int64_t x1, const TensorView& w, View<flo
 void check_shapes(const MatmulArgs& a) {
   require(a.x.rank() == 2, "matmul: x is {}, must be [T, K]", a.x.describe());
   require_fit(a.x.extent(0), a.x.extent(1), a.w, a.y);
+  require_apart("matmul", {{"y", a.y}}, {{"x", a.x}});
+}
+
+void check_shapes(const CastArgs& a) {
+  require(a.y.size() == a.x.size(), "cast: {} elements to {}", a.x.size(), a.y.describe());
+  require(a.y.dtype() == DType::kBF16, "cast: y is {}, must be BF16", a.y.describe());
+  require_apart("cast", {{"y", a.y}}, {{"x", a.x}});
 }
 
 void matmul_reference(Exec& exec, View<const float, 2> x, const TensorView& w, View<float, 2> y) {
   require_fit(x.extent(0), x.extent(1), w, y);
+  require_apart("matmul", {{"y", y}}, {{"x", x}, {"w", w}});
   switch (w.dtype()) {
     case DType::kF32:
       return product(exec, x, static_cast<const float*>(w.data()), y);

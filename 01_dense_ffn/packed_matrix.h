@@ -140,6 +140,7 @@ void PackedMatrix<S>::product(View<const float, 2> x, View<float, 2> y, Range st
   require(x.extent(1) == inputs_ && y.extent(0) == x.extent(0) && y.extent(1) == outputs_,
           "packed product: x [{}, {}] and y [{}, {}] do not fit a weight [{}, {}]", x.extent(0),
           x.extent(1), y.extent(0), y.extent(1), outputs_, inputs_);
+  if (x.extent(0) == 0) return;
   constexpr std::int64_t kEach = kStrip / kWidth;
   const Range some = {strips.begin * kEach, std::min(panels(), strips.end * kEach)};
   const auto as = [&]<class W>(W) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "01_dense_ffn/cast.h"
 #include "01_dense_ffn/ffn.h"
 #include "01_dense_ffn/matmul.h"
 #include "01_dense_ffn/versions.h"
@@ -12,6 +13,7 @@ namespace octavo::dense_ffn {
 namespace {
 
 using ::testing::IsEmpty;
+using testing::late_input;
 using testing::late_output;
 using testing::late_tensor;
 using testing::Operands;
@@ -39,6 +41,26 @@ TEST(Alignment, FfnTakesRowsThatStartAnywhere) {
     return a;
   };
   EXPECT_THAT(unaligned_breaches<FfnArgs>(*registry_of(append_versions), "ffn", make), IsEmpty());
+}
+
+TEST(Alignment, CastTakesElementsThatStartAnywhere) {
+  const auto registry = registry_of(append_versions);
+  for (const bool late_x : {false, true}) {
+    for (const bool late_y : {false, true}) {
+      testing::OperandSettings settings;
+      settings.device = simt_device();
+      settings.compute = DType::kBF16;
+      Operands o(settings);
+      constexpr std::int64_t n = 37;
+      const View<const float, 1> x =
+          late_x ? late_input<float>(o, "x", {n}) : o.input<float>("x", {n});
+      const View<bf16, 1> y = late_y ? late_output<bf16>(o, "y", {n}) : o.output<bf16>("y", {n});
+      const auto& v = registry->find<CastArgs>("cast", Backend::kSimt, "gpu_v1_vector");
+      EXPECT_THAT(testing::detail::run_version(v, {x, TensorView(y)}, o), IsEmpty());
+      EXPECT_THAT(o.damage(), IsEmpty());
+      for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(y(i).bits, bf16(x(i)).bits) << i;
+    }
+  }
 }
 
 }  // namespace

@@ -110,6 +110,12 @@ TYPED_TEST(PackedIn, AStripLeavesTheOthersAlone) {
   }
 }
 
+TYPED_TEST(PackedIn, NoRows) {
+  const std::vector<float> w(6, 1.0f);
+  PackedMatrix<TypeParam>(view_of(w, 2, 3))
+      .product(View<const float, 2>(nullptr, {0, 3}), View<float, 2>(nullptr, {0, 2}), {0, 1});
+}
+
 TEST(PackedMatrix, RefusesWhatItCannotHold) {
   const std::vector<half> halves(6);
   EXPECT_THROW(PackedMatrix<>(view_of(halves, 2, 3)), Error);

@@ -75,6 +75,7 @@ class Versions {
         registry_->pick<Args>(topic, shape(kManyBatchRows), device, compute);
     bound_.emplace_back(few, weights, device);
     if (&many != &few) bound_.emplace_back(many, weights, device);
+    if (casts()) (void)cast_version({{nullptr, {1}}, {nullptr, compute, {1}}});  // refused here
   }
 
   // Whether every version has its own form of the weights and no longer reads those in Args.
@@ -109,12 +110,16 @@ class Versions {
     return rows <= kFewBatchRows ? bound_.front() : bound_.back();
   }
 
+  const Version<CastArgs>& cast_version(const CastArgs& args) const {
+    return registry_->pick<CastArgs>("cast", args, device_, compute_);
+  }
+
   TensorView cast(Exec& exec, View<const float, 2> x) const {
     const CastArgs args = {{x.data(), {x.size()}},
                            {exec.workspace.take<std::byte>(x.size() * bytes_of(compute_)).data(),
                             compute_,
                             {x.size()}}};
-    registry_->pick<CastArgs>("cast", args, device_, compute_).run(exec, args, Prepared());
+    cast_version(args).run(exec, args, Prepared());
     return {args.y.data(), compute_, {x.extent(0), x.extent(1)}};
   }
 

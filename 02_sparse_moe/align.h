@@ -22,7 +22,8 @@ struct AlignArgs {
   std::int64_t experts() const { return offsets.extent(0) - 1; }  // E
 };
 
-// Throws Error when the extents do not fit each other, or when T * k does not fit an int.
+// Throws Error when the extents do not fit each other, when T * k does not fit an int, or when
+// offsets or order lie over another operand.
 void check_shapes(const AlignArgs& args);
 
 // The least a sort must do: read the ids, write offsets and order.

@@ -79,7 +79,7 @@ std::vector<LaunchConfig> launches(const AlignArgs& a, const Device&) {
 }
 
 void run(Exec& exec, const AlignArgs& args, const Prepared&) {
-  const AlignParams a = params_of(args);
+  const AlignParams a = params_of(args, kExperts);
   for (const LaunchConfig& l : launches(args, exec.device)) launch(block_kernel, l, exec.stream, a);
 }
 

@@ -130,7 +130,7 @@ std::int64_t workspace(const AlignArgs& a, const Device&) {
 }
 
 void run(Exec& exec, const AlignArgs& args, const Prepared&) {
-  const AlignParams a = params_of(args);
+  const AlignParams a = params_of(args, kScanThreads);
   const std::int64_t chunks = chunks_of(args);
   const Workspace::Scope scope(exec.workspace);
   int* const counts = exec.workspace.take<int>(chunks * args.experts()).data();

@@ -17,9 +17,11 @@ struct AlignParams {
   __device__ bool is_expert(int id) const { return id >= 0 && id < E; }
 };
 
-// Throws Error when the extents do not fit.
-inline AlignParams params_of(const AlignArgs& a) {
+// Throws Error when the extents do not fit, or when there are more experts than the kernel takes.
+inline AlignParams params_of(const AlignArgs& a, std::int64_t most_experts) {
   check_shapes(a);
+  require(a.experts() <= most_experts, "align: {} experts, this kernel takes {} at most",
+          a.experts(), most_experts);
   return {a.ids.data(), a.offsets.data(), a.order.data(), static_cast<int>(a.slots()),
           static_cast<int>(a.experts())};
 }

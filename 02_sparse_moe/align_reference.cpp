@@ -3,6 +3,7 @@
 
 #include "02_sparse_moe/align.h"
 #include "common/base/error.h"
+#include "common/device/overlap.h"
 
 namespace octavo {
 
@@ -12,6 +13,7 @@ void check_shapes(const AlignArgs& a) {
           a.order.size(), a.slots());
   constexpr std::int64_t kLimit = INT32_MAX - 4096;  // a chunk beyond the end must not overflow
   require(a.slots() <= kLimit, "align: {} slots, at most {}", a.slots(), kLimit);
+  require_apart("align", {{"offsets", a.offsets}, {"order", a.order}}, {{"ids", a.ids}});
 }
 
 Work align_work(std::int64_t T, std::int64_t top_k, std::int64_t E) {

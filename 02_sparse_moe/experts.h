@@ -47,7 +47,8 @@ struct ExpertsArgs {
   std::int64_t slots() const { return ids.size(); }     // T * k
 };
 
-// Throws Error when the extents do not fit each other, or when T * k, D or F does not fit an int.
+// Throws Error when the extents do not fit each other, when T * k, D, F or E does not fit an int,
+// or when y lies over another operand.
 void check_shapes(const ExpertsArgs& args);
 
 // How many of E experts T tokens reach, each choosing k at random: E (1 - (1 - k / E)^T).

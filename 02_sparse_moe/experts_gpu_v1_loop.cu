@@ -36,9 +36,10 @@ __device__ float dot(const W* x, const W* w, int K) {
 // A thread owns one element of H: place i of expert e, column f.
 template <class W>
 __global__ void __launch_bounds__(kBlockN* kBlockRows) hidden_kernel(ExpertsParams<W> a, int e) {
-  const int f = blockIdx.y * kBlockN + threadIdx.x;
-  const int i = a.offsets[e] + blockIdx.x * kBlockRows + threadIdx.y;
-  if (i >= a.offsets[e + 1] || f >= a.F) return;
+  const int f = blockIdx.y * kBlockN + threadIdx.x, r = blockIdx.x * kBlockRows + threadIdx.y;
+  // Rows first: the grid is for T k rows behind any expert's first place.
+  if (r >= a.offsets[e + 1] - a.offsets[e] || f >= a.F) return;
+  const int i = a.offsets[e] + r;
   const W* const x = a.x + row_start(a.order[i] / a.k, a.D);
   const std::size_t row = row_start(e, f, a.F, a.D);
   const float up = dot(x, a.up + row, a.D);
@@ -50,9 +51,10 @@ __global__ void __launch_bounds__(kBlockN* kBlockRows) hidden_kernel(ExpertsPara
 // A thread owns one element of a slot's result: place i of expert e, column d.
 template <class W>
 __global__ void __launch_bounds__(kBlockN* kBlockRows) down_kernel(ExpertsParams<W> a, int e) {
-  const int d = blockIdx.y * kBlockN + threadIdx.x;
-  const int i = a.offsets[e] + blockIdx.x * kBlockRows + threadIdx.y;
-  if (i >= a.offsets[e + 1] || d >= a.D) return;
+  const int d = blockIdx.y * kBlockN + threadIdx.x, r = blockIdx.x * kBlockRows + threadIdx.y;
+  // Rows first: the grid is for T k rows behind any expert's first place.
+  if (r >= a.offsets[e + 1] - a.offsets[e] || d >= a.D) return;
+  const int i = a.offsets[e] + r;
   a.slot_y[row_start(a.order[i], a.D) + d] =
       dot(a.hidden + row_start(i, a.F), a.down + row_start(e, d, a.D, a.F), a.F);
 }

@@ -57,12 +57,16 @@ inline std::int64_t experts_bytes(const ExpertsArgs& a) {
   return a.weights.up.dtype() == DType::kBF16 ? experts_bytes<bf16>(a) : experts_bytes<float>(a);
 }
 
-// Throws Error when the extents do not fit. Takes H and the slots' results from the workspace, so
-// the caller holds a scope.
+// Throws Error when the extents do not fit, or when x or the weights are of another type. Takes H
+// and the slots' results from the workspace, so the caller holds a scope.
 template <class W>
 ExpertsParams<W> params_of(const ExpertsArgs& a, Workspace& workspace) {
   check_shapes(a);
   const ExpertStack& w = a.weights;
+  constexpr DType kType = dense_ffn::kTypeOf<W>;
+  require(a.x.dtype() == kType && w.up.dtype() == kType,
+          "experts: x is {} and up {}, this kernel wants both in {}", a.x.describe(),
+          w.up.describe(), name_of(kType));
   return {.x = static_cast<const W*>(a.x.data()),
           .gate = w.gated() ? static_cast<const W*>(w.gate.data()) : nullptr,
           .up = static_cast<const W*>(w.up.data()),

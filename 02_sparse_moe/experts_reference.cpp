@@ -4,6 +4,7 @@
 
 #include "02_sparse_moe/experts.h"
 #include "common/base/error.h"
+#include "common/device/overlap.h"
 
 namespace octavo {
 namespace {
@@ -47,9 +48,15 @@ void check_shapes(const ExpertsArgs& a) {
           a.ids.extent(0), a.top_k(), a.weight.extent(0), a.weight.extent(1), a.offsets.size(),
           a.order.size(), T, E);
   constexpr std::int64_t kLimit = INT32_MAX - 1024;  // a tile beyond the end must not overflow
-  require(a.slots() <= kLimit && D <= kLimit && a.weights.hidden() <= kLimit,
-          "experts: {} slots, D {} and F {} must be at most {}", a.slots(), D, a.weights.hidden(),
-          kLimit);
+  require(a.slots() <= kLimit && D <= kLimit && a.weights.hidden() <= kLimit && E <= kLimit,
+          "experts: {} slots, D {}, F {} and E {} must be at most {}", a.slots(), D,
+          a.weights.hidden(), E, kLimit);
+  require_apart("experts", {{"y", a.y}},
+                {{"x", a.x},
+                 {"ids", a.ids},
+                 {"weight", a.weight},
+                 {"offsets", a.offsets},
+                 {"order", a.order}});
 }
 
 double touched_experts(std::int64_t T, std::int64_t top_k, std::int64_t E) {

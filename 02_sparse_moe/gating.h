@@ -32,7 +32,8 @@ struct GatingArgs {
   std::int64_t top_k() const { return ids.extent(1); }       // k
 };
 
-// Throws Error when the extents do not fit each other or k is not from 1 to E.
+// Throws Error when the extents do not fit each other, k is not from 1 to E, or ids or weights lie
+// over another operand.
 void check_shapes(const GatingArgs& args);
 
 // The least a gate must do: read the logits, an exponential each, write ids and weights.

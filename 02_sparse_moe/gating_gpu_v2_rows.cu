@@ -89,7 +89,9 @@ struct Scores {
 // A block owns kThreads / Lanes rows, Lanes neighbouring lanes one.
 template <int Lanes, int Each>
 __global__ void __launch_bounds__(kThreads) rows_kernel(GatingParams a) {
-  const int t = (blockIdx.x * kThreads + threadIdx.x) / Lanes, rank = WarpTile<Lanes>().rank();
+  // Rows first: T rows of 32 lanes are more threads than 32 bits count.
+  const int t = blockIdx.x * (kThreads / Lanes) + threadIdx.x / Lanes;
+  const int rank = WarpTile<Lanes>().rank();
   if (t >= a.T) return;
   int* const ids = a.ids + static_cast<std::size_t>(t) * a.k;
   float* const weights = a.weights + static_cast<std::size_t>(t) * a.k;

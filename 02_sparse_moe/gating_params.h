@@ -34,10 +34,12 @@ OCTAVO_HD inline bool before(const Candidate& a, const Candidate& b) {
   return a.z > b.z || (a.z == b.z && a.id < b.id);
 }
 
-// Throws Error when the extents do not fit.
+// Throws Error when the extents do not fit, or are more than the kernels take.
 inline GatingParams params_of(const GatingArgs& a) {
   check_shapes(a);
-  require(a.rows() <= INT32_MAX - 1024, "gating: {} rows, at most {}", a.rows(), INT32_MAX - 1024);
+  require(a.rows() <= INT32_MAX - 1024 && a.experts() <= kGatingExperts,
+          "gating: {} rows of {} experts, at most {} of {}", a.rows(), a.experts(),
+          INT32_MAX - 1024, kGatingExperts);
   const float* const bias = a.bias.size() > 0 ? a.bias.data() : nullptr;
   return {.logits = a.logits.data(),
           .bias = bias,

@@ -5,6 +5,7 @@
 
 #include "02_sparse_moe/gating.h"
 #include "common/base/error.h"
+#include "common/device/overlap.h"
 
 namespace octavo {
 namespace {
@@ -68,6 +69,8 @@ void check_shapes(const GatingArgs& a) {
           a.top_k(), a.weights.extent(0), a.weights.extent(1), a.rows());
   require(a.bias.size() == 0 || a.bias.size() == a.experts(), "gating: {} biases for {} experts",
           a.bias.size(), a.experts());
+  require_apart("gating", {{"ids", a.ids}, {"weights", a.weights}},
+                {{"logits", a.logits}, {"bias", a.bias}});
 }
 
 Work gating_work(std::int64_t T, std::int64_t E, std::int64_t top_k) {

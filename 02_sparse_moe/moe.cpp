@@ -5,6 +5,7 @@
 
 #include "common/base/counted.h"
 #include "common/base/error.h"
+#include "common/device/overlap.h"
 
 namespace octavo {
 namespace {
@@ -29,6 +30,7 @@ void LoopedExperts::forward(Exec& exec, View<const float, 2> x, View<const int, 
               weights.extents() == ids.extents(),
           "MoE layer: x has {}, y {}, the plan is for {}", counted(x.extent(0), "row"), y.extent(0),
           counted(ids.extent(0), "token"));
+  require_apart("experts", {{"y", y}}, {{"x", x}, {"ids", ids}, {"weight", weights}});
   const RoutingPlan plan = sorted_plan(ids, weights, experts());
   const std::int64_t D = x.extent(1), k = plan.top_k;
   std::vector<float> slot_output(static_cast<std::size_t>(plan.tokens * k * D));  // [T * k, D]

@@ -86,7 +86,7 @@ class MoeLayer : public FeedForward {
 // The parts of a layer from a checkpoint's weights: by the versions that the factory takes, whose
 // registry must have this chapter's topics for its device; where it takes none, one FeedForward an
 // expert and the router's reference. Weights are in host memory and must outlive what is made of
-// them.
+// them. Versions want experts of one shape, type and activation, without biases.
 std::unique_ptr<ExpertWeights> make_experts(const LinearFactory& factory,
                                             const std::vector<FfnWeights>& experts,
                                             std::int64_t top_k);

@@ -58,19 +58,32 @@ class VersionRouter : public SoftmaxTopKRouter {
 // Matrices of one shape, one after another: [E, N, K] in host memory.
 Tensor stacked(const std::vector<FfnWeights>& experts, TensorView FfnWeights::*matrix) {
   const TensorView& first = experts.front().*matrix;
-  if (first.size() == 0) return {};
-  Tensor stack(cpu_device(), first.dtype(),
-               {std::ssize(experts), first.extent(0), first.extent(1)});
-  auto* to = static_cast<std::byte*>(stack.view().data());
   for (const FfnWeights& w : experts) {
     require((w.*matrix).dtype() == first.dtype() &&
                 std::ranges::equal((w.*matrix).extents(), first.extents()),
             "experts: one has a matrix {}, the first {}; they must be alike",
             (w.*matrix).describe(), first.describe());
+  }
+  if (first.size() == 0) return {};
+  Tensor stack(cpu_device(), first.dtype(),
+               {std::ssize(experts), first.extent(0), first.extent(1)});
+  auto* to = static_cast<std::byte*>(stack.view().data());
+  for (const FfnWeights& w : experts) {
     std::memcpy(to, (w.*matrix).data(), static_cast<std::size_t>(first.bytes()));
     to += first.bytes();
   }
   return stack;
+}
+
+// What a stack of matrices cannot say: each expert's own activation, and biases.
+void require_plain(const std::vector<FfnWeights>& experts) {
+  for (const FfnWeights& w : experts) {
+    require(w.activation == experts.front().activation,
+            "experts: one has the activation {}, the first {}; they must be alike",
+            name_of(w.activation), name_of(experts.front().activation));
+    require(w.gate_bias.size() + w.up_bias.size() + w.down_bias.size() == 0,
+            "experts: one has biases, which no version of topic experts adds");
+  }
 }
 
 // The experts of a layer by versions of topics "align" and "experts".
@@ -84,7 +97,8 @@ class VersionExperts : public ExpertWeights {
         versions_(choice.registry, "experts", device_, choice.compute_for(experts.front().up),
                   place(experts, choice.compute_for(experts.front().up)),
                   [&](std::int64_t T) { return shape(T, top_k); }) {
-    if (versions_.prepared()) placed_.clear();  // the versions' own form is all that is needed
+    if (versions_.prepared()) placed_.clear();   // the versions' own form is all that is needed
+    (void)align_version(kManyBatchRows, top_k);  // what does not fit is refused at load
   }
 
   std::int64_t experts() const override { return weights_.experts(); }
@@ -173,6 +187,9 @@ std::unique_ptr<ExpertWeights> make_experts(const LinearFactory& factory,
                                             std::int64_t top_k) {
   require(!experts.empty(), "a sparse layer without experts");
   if (const VersionChoice* const choice = factory.versions()) {
+    require_plain(experts);
+    require(top_k >= 1 && top_k <= std::ssize(experts), "experts: {} a token of {}", top_k,
+            experts.size());
     return std::make_unique<VersionExperts>(*choice, experts, top_k);
   }
   std::vector<std::unique_ptr<FeedForward>> separate;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "common/base/error.h"
 
@@ -28,10 +30,23 @@ NoisyRow noisy_row(const NoisyLogits& logits, std::int64_t t) {
   return row;
 }
 
-// Chooses of the scores of row t and sets the softmax of the chosen.
+// Whether scores have a softmax: no NaN, no +inf, and one that is not -inf.
+bool has_softmax(std::span<const double> scores) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  return std::ranges::all_of(scores, [](double z) { return z < kInf; }) &&
+         std::ranges::any_of(scores, [](double z) { return z > -kInf; });
+}
+
+// Chooses of the scores of row t and sets the softmax of the chosen. A row without one gets what
+// every router gives it: the lowest ids, and NaN.
 void choose_row(RoutingPlan& plan, std::int64_t t, std::span<const double> scores) {
   int* const ids = plan.ids.data() + t * plan.top_k;
   float* const weights = plan.weights.data() + t * plan.top_k;
+  if (!has_softmax(scores)) {
+    std::iota(ids, ids + plan.top_k, 0);
+    std::fill_n(weights, plan.top_k, std::numeric_limits<float>::quiet_NaN());
+    return;
+  }
   select_top_k(scores, plan.top_k, ids);
   const double largest = scores[static_cast<std::size_t>(ids[0])];
   double sum = 0;
@@ -66,7 +81,8 @@ NoisyGates finished(RoutingPlan plan) {
 
 // Equation 7: adds the probability that each expert of the row is chosen when its noise alone is
 // drawn again. Its rivals keep theirs: it must beat the k-th best of them, which is the (k+1)-th of
-// all for an expert that was chosen and the k-th for one that was not.
+// all for an expert that was chosen and the k-th for one that was not. Where no draw can change the
+// choice, without a spread or from a clean logit of -inf, it is the choice.
 void add_load(const NoisyRow& row, std::span<const int> ids, std::vector<double>& load) {
   const auto k = static_cast<std::ptrdiff_t>(ids.size());
   std::vector<double> sorted(row.noisy);
@@ -74,8 +90,9 @@ void add_load(const NoisyRow& row, std::span<const int> ids, std::vector<double>
   for (std::size_t e = 0; e < row.noisy.size(); ++e) {
     const bool chosen = std::ranges::count(ids, static_cast<int>(e)) > 0;
     const double threshold = sorted[static_cast<std::size_t>(chosen ? k : k - 1)];
-    load[e] += row.spread[e] > 0 ? normal_cdf((row.clean[e] - threshold) / row.spread[e])
-                                 : static_cast<double>(chosen);
+    const bool drawn = row.spread[e] > 0 && std::isfinite(row.clean[e]);
+    load[e] += drawn ? normal_cdf((row.clean[e] - threshold) / row.spread[e])
+                     : static_cast<double>(chosen);
   }
 }
 
@@ -108,7 +125,9 @@ NoisyGates noisy_top_k(const NoisyLogits& logits, std::int64_t k) {
   for (std::int64_t t = 0; t < T; ++t) {
     const NoisyRow row = noisy_row(logits, t);
     choose_row(plan, t, row.noisy);
-    if (k < E) {
+    if (!has_softmax(row.noisy)) {
+      for (double& sum : load) sum = std::numeric_limits<double>::quiet_NaN();
+    } else if (k < E) {
       add_load(row, {plan.ids.data() + t * k, static_cast<std::size_t>(k)}, load);
     }
   }

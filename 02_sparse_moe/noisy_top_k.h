@@ -27,7 +27,9 @@ struct NoisyGates {
   std::vector<double> load = {};
 };
 
-// Training, equations 6 and 7 of the README. Wants 1 <= k <= E.
+// Training, equations 6 and 7 of the README. Wants 1 <= k <= E. A row whose noisy logits have no
+// softmax gets ids and weights as Router's rows do, and its probabilities, and with them the load
+// of a batch with k < E, are NaN.
 NoisyGates noisy_top_k(const NoisyLogits& logits, std::int64_t k);
 // Evaluation: the clean logits alone.
 NoisyGates noiseless_top_k(View<const float, 2> clean, std::int64_t k);

@@ -35,11 +35,16 @@ std::vector<double> router_gradient(const RoutingPlan& plan, View<const float, 2
           "router gradient: logits [{}, {}] and upstream [{}, {}] do not fit [{}, {}] and k {}",
           logits.extent(0), logits.extent(1), upstream.extent(0), upstream.extent(1), plan.tokens,
           E, k);
+  require(std::ssize(plan.ids) == plan.tokens * k &&
+              std::ranges::all_of(plan.ids, [E](int id) { return id >= -1 && id < E; }),
+          "router gradient: {} ids from -1 to {} are wanted, and there are {}", plan.tokens * k,
+          E - 1, plan.ids.size());
   std::vector<double> gradient(static_cast<std::size_t>(plan.tokens * E));
   for (std::int64_t t = 0; t < plan.tokens; ++t) {
     std::vector<std::int64_t> set;
     std::vector<double> a(static_cast<std::size_t>(E));
     for (std::int64_t j = 0; j < k; ++j) {
+      if (plan.id()(t, j) < 0) continue;  // no expert, and no weight that a loss could see
       a[static_cast<std::size_t>(plan.id()(t, j))] = upstream(t, j);
       if (normalized) set.push_back(plan.id()(t, j));
     }

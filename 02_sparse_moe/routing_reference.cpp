@@ -54,6 +54,10 @@ void Router::choose(Exec& exec, View<const float, 2> logits, View<int, 2> ids,
                     View<float, 2> weights) const {
   require(is_host(exec.backend()), "this router runs on the host, not on {}",
           name_of(exec.backend()));
+  const View<const float, 2>::Extents shape = {logits.extent(0), top_k()};
+  require(ids.extents() == shape && weights.extents() == shape,
+          "router: ids [{}, {}] and weights [{}, {}] for {} tokens and {} choices", ids.extent(0),
+          ids.extent(1), weights.extent(0), weights.extent(1), shape[0], shape[1]);
   const RoutingPlan plan = route(logits);
   std::copy(plan.ids.begin(), plan.ids.end(), ids.data());
   std::copy(plan.weights.begin(), plan.weights.end(), weights.data());

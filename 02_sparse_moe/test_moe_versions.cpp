@@ -108,6 +108,20 @@ TEST(VersionExperts, WhatDoesNotFitIsRefused) {
   std::vector<FfnWeights> other = stack.experts;
   other[2].up = matrix(stack.values[0], kF - 1, kD);
   EXPECT_THROW(make_experts(versions_on(Backend::kCpu), other, kTopK), Error);
+  other = stack.experts;
+  other[2].activation = Activation::kRelu;
+  EXPECT_THROW(make_experts(versions_on(Backend::kCpu), other, kTopK), Error);
+  other = stack.experts;
+  other[2].up_bias = View<const float, 1>(stack.values[0].data(), {kF});
+  EXPECT_THROW(make_experts(versions_on(Backend::kCpu), other, kTopK), Error);
+  EXPECT_NO_THROW(make_experts(ReferenceLinearFactory(), other, kTopK));  // adds them
+  other = stack.experts;
+  other[0].gate = {};  // the first without a gate, the others with one
+  EXPECT_THROW(make_experts(versions_on(Backend::kCpu), other, kTopK), Error);
+  for (const std::int64_t k : {std::int64_t{0}, kE + 1}) {
+    EXPECT_THROW(make_experts(versions_on(Backend::kCpu), stack.experts, k), Error);
+  }
+  other = stack.experts;
   const std::vector<bf16> half(kF * kD);
   other[2].up = TensorView(View<const bf16, 2>(half.data(), {kF, kD}));
   EXPECT_THROW(make_experts(versions_on(Backend::kCpu), other, kTopK), Error);

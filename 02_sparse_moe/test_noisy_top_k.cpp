@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
 
@@ -146,6 +147,56 @@ TEST(NoisyTopK, LogitsFarFromNoughtHaveTheSameGates) {
   }
 }
 
+// A row whose noisy logits have no softmax: k distinct ids, the lowest, NaN for what they weigh,
+// and no other row is harmed. The sums over the batch show it.
+TEST(NoisyTopK, ARowWithoutASoftmaxShowsItself) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const Inputs good(3, 4);
+  const NoisyGates whole = noisy_top_k(good.logits(), 2);
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), kInf}) {
+    for (std::vector<float> Inputs::*where : {&Inputs::clean, &Inputs::spread, &Inputs::normal}) {
+      Inputs in = good;
+      (in.*where)[4 + 2] = bad;
+      in.normal[4 + 2] = std::isnan(in.normal[4 + 2]) ? bad : std::abs(in.normal[4 + 2]);
+      const NoisyGates gates = noisy_top_k(in.logits(), 2);
+      EXPECT_EQ(gates.plan.ids[2], 0);
+      EXPECT_EQ(gates.plan.ids[3], 1);
+      EXPECT_TRUE(std::isnan(gates.plan.weights[2]) && std::isnan(gates.plan.weights[3]));
+      EXPECT_TRUE(std::isnan(gates.importance[0]) && std::isnan(gates.load[3]));
+      for (const auto slot : {std::size_t{0}, std::size_t{1}, std::size_t{4}, std::size_t{5}}) {
+        EXPECT_EQ(gates.plan.ids[slot], whole.plan.ids[slot]);
+        EXPECT_EQ(gates.plan.weights[slot], whole.plan.weights[slot]);
+      }
+    }
+  }
+  const std::vector<float> nothing(4, -kInf);
+  const NoisyGates none = noiseless_top_k(View<const float, 2>(nothing, {1, 4}), 2);
+  EXPECT_EQ(none.plan.ids, (std::vector<int>{0, 1}));
+  EXPECT_TRUE(std::isnan(none.plan.weights[0]));
+}
+
+// A clean logit of -inf is no expert's to choose, and no draw changes that.
+TEST(NoisyTopK, AnExpertThatCannotBeChosenHasTheLoadOfItsChoice) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  Inputs in(1, 3);
+  in.clean = {0, -kInf, -kInf};
+  const NoisyGates two = noisy_top_k(in.logits(), 2);
+  EXPECT_EQ(two.plan.ids, (std::vector<int>{0, 1}));
+  EXPECT_EQ(two.plan.weights, (std::vector<float>{1, 0}));
+  EXPECT_EQ(two.load, (std::vector<double>{1, 1, 0}));
+}
+
+TEST(NoisyTopK, NoSpreadAndTheSmallestSpread) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  for (const float spread : {-kInf, -1e4f, -740.0f}) {  // softplus: 0, 0, and the smallest number
+    Inputs in(1, 3);
+    in.clean = {1, 1, 1};
+    in.spread.assign(3, spread);
+    const NoisyGates gates = noisy_top_k(in.logits(), 1);
+    for (double load : gates.load) EXPECT_TRUE(load >= 0 && load <= 1) << spread << " " << load;
+  }
+}
+
 TEST(NoisyTopK, WhatDoesNotFitIsRefused) {
   const Inputs in(2, 3), other(2, 4);
   EXPECT_THROW(noisy_top_k({in.logits().clean, in.logits().spread, other.logits().normal}, 1),
@@ -235,6 +286,32 @@ INSTANTIATE_TEST_SUITE_P(Choices, RouterGradient,
                            return "k" + std::to_string(std::get<0>(test.param)) +
                                   (std::get<1>(test.param) ? "_normalized" : "_raw");
                          });
+
+// A dropped choice has no weight: what is left is a router of the others.
+TEST(RouterGradients, ASlotWithoutAnExpertCountsForNothing) {
+  const std::vector<float> z = {0.3f, -0.2f, 1.1f};
+  const RoutingPlan plan{
+      .tokens = 1, .experts = 3, .top_k = 2, .ids = {2, -1}, .weights = {0.6f, 0}};
+  const RoutingPlan alone{.tokens = 1, .experts = 3, .top_k = 1, .ids = {2}, .weights = {0.6f}};
+  const std::vector<double> two = {0.7, 5.0}, one = {0.7};
+  for (const bool normalized : {false, true}) {
+    EXPECT_EQ(router_gradient(plan, View<const float, 2>(z, {1, 3}),
+                              View<const double, 2>(two, {1, 2}), normalized),
+              router_gradient(alone, View<const float, 2>(z, {1, 3}),
+                              View<const double, 2>(one, {1, 1}), normalized));
+  }
+}
+
+TEST(RouterGradients, APlanThatIsNoneIsRefused) {
+  const std::vector<float> z(3);
+  const std::vector<double> upstream(2);
+  for (const std::vector<int>& ids : std::vector<std::vector<int>>{{0, 3}, {0, -2}, {0}}) {
+    const RoutingPlan plan{.tokens = 1, .experts = 3, .top_k = 2, .ids = ids};
+    EXPECT_THROW(router_gradient(plan, View<const float, 2>(z, {1, 3}),
+                                 View<const double, 2>(upstream, {1, 2}), true),
+                 Error);
+  }
+}
 
 }  // namespace
 }  // namespace octavo

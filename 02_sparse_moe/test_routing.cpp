@@ -158,5 +158,24 @@ TEST(SoftmaxTopK, TopKOutsideTheExpertsIsRefused) {
   EXPECT_THROW(SoftmaxTopKRouter(4, 2, true).route(View<const float, 2>(nullptr, {0, 3})), Error);
 }
 
+// The host's way writes as much as the plan has, so that it must fit.
+TEST(Router, ChoosesIntoViewsOfTheRightExtents) {
+  const SoftmaxTopKRouter router(4, 2, true);
+  const std::vector<float> logits = {1, 2, 3, 4, 4, 3, 2, 1};
+  ThreadPool threads(1);
+  Exec exec(cpu_device(), DType::kF32, threads, 0);
+  std::vector<int> ids(4, -7);
+  std::vector<float> weights(4);
+  const auto choose = [&](std::int64_t T, std::int64_t k) {
+    router.choose(exec, View<const float, 2>(logits, {2, 4}), View<int, 2>(ids.data(), {T, k}),
+                  View<float, 2>(weights.data(), {T, k}));
+  };
+  EXPECT_THROW(choose(1, 2), Error);
+  EXPECT_THROW(choose(2, 1), Error);
+  EXPECT_EQ(ids, std::vector<int>(4, -7));
+  choose(2, 2);
+  EXPECT_EQ(ids, (std::vector<int>{3, 2, 0, 1}));
+}
+
 }  // namespace
 }  // namespace octavo

@@ -5,6 +5,8 @@
 #include <functional>
 #include <numeric>
 
+#include "common/base/error.h"
+
 namespace octavo::switch_routing {
 namespace {
 
@@ -35,8 +37,11 @@ void add(const std::vector<std::int64_t>& load, std::vector<std::int64_t>& to) {
   std::ranges::transform(load, to, to.begin(), std::plus<>());
 }
 
+// Throws Error for a load that is none.
 double total_of(const std::vector<std::int64_t>& load) {
-  return static_cast<double>(std::accumulate(load.begin(), load.end(), std::int64_t{0}));
+  require(!load.empty() && std::ranges::all_of(load, [](std::int64_t n) { return n >= 0; }),
+          "balancing: a load of {} experts, or one below 0", load.size());
+  return std::accumulate(load.begin(), load.end(), 0.0);
 }
 
 }  // namespace

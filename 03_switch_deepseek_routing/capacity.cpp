@@ -33,6 +33,25 @@ void renormalize(CapacityPlan& plan) {
   }
 }
 
+// Throws Error for choices that are none: other lengths than T k, or an expert that there is not,
+// or one that a token has twice.
+void check(const Choices& c) {
+  constexpr std::int64_t kMost = INT32_MAX;
+  require(c.tokens >= 0 && c.experts >= 0 && c.experts <= kMost && c.top_k >= 0 &&
+              (c.top_k == 0 || c.tokens <= kMost / c.top_k) &&
+              std::ssize(c.ids) == c.tokens * c.top_k && c.weights.size() == c.ids.size(),
+          "capacity: {} ids and {} weights do not fit {} choices of {} experts for {} tokens",
+          c.ids.size(), c.weights.size(), c.top_k, c.experts, c.tokens);
+  for (std::int64_t t = 0; t < c.tokens; ++t) {
+    const auto begin = c.ids.begin() + t * c.top_k;
+    for (auto id = begin; id != begin + c.top_k; ++id) {
+      require(*id >= -1 && *id < c.experts && (*id < 0 || std::find(begin, id, *id) == id),
+              "capacity: token {} chooses expert {}; experts are 0 to {}, each at most once, or -1",
+              t, *id, c.experts - 1);
+    }
+  }
+}
+
 }  // namespace
 
 CapacityFactor capacity_factor(std::string_view decimal) {
@@ -56,9 +75,10 @@ CapacityFactor capacity_factor(std::string_view decimal) {
 }
 
 std::int64_t capacity(CapacityFactor factor, std::int64_t T, std::int64_t E, std::int64_t top_k) {
-  constexpr std::int64_t kMost = 1'000'000'000;  // of T k: products below stay under 2^63
-  require(E >= 1 && top_k >= 1 && T >= 0 && T <= kMost / top_k, "capacity: {}, {} each, {}",
-          counted(T, "token"), counted(top_k, "choice"), counted(E, "expert"));
+  constexpr std::int64_t kMost = 1'000'000'000;  // of T k and E: products stay under 2^63
+  require(E >= 1 && E <= kMost && top_k >= 1 && T >= 0 && T <= kMost / top_k,
+          "capacity: {}, {} each, {}", counted(T, "token"), counted(top_k, "choice"),
+          counted(E, "expert"));
   require(factor.numerator >= 1 && factor.denominator >= 1 && factor.numerator <= 1'000'000 &&
               factor.denominator <= 1'000'000,
           "capacity factor: {} / {} must be made of numbers from 1 to 1000000", factor.numerator,
@@ -102,6 +122,7 @@ Choices gshard_top2(View<const float, 2> logits, View<const float, 1> uniforms) 
 
 CapacityPlan place(const Choices& c, std::int64_t capacity, DropPolicy policy, AfterDrop after) {
   require(capacity >= 0, "capacity: {} an expert", counted(capacity, "row"));
+  check(c);
   CapacityPlan plan{.tokens = c.tokens, .experts = c.experts, .top_k = c.top_k};
   plan.capacity = capacity;
   plan.ids.assign(c.ids.size(), -1);
@@ -145,6 +166,7 @@ bool is_sparse(Placement placement, std::int64_t block) {
   require(placement.first_dense >= 0 && placement.period >= 1,
           "placement: {} dense layers first, must be 0 or more; period {}, must be 1 or more",
           placement.first_dense, placement.period);
+  require(block >= 0 && block < INT64_MAX, "placement: block {}", block);
   return block >= placement.first_dense && (block + 1) % placement.period == 0;
 }
 

@@ -61,7 +61,8 @@ struct CapacityPlan {
   std::int64_t dropped = 0;             // choices that found their expert full
 };
 
-// Wants C >= 0. The ids of `choices` that are not -1 are distinct within a token and below E.
+// Throws Error unless C >= 0 and `choices` are what its fields say: T k ids and weights, the ids
+// that are not -1 distinct within a token and below E.
 CapacityPlan place(const Choices& choices, std::int64_t capacity, DropPolicy policy,
                    AfterDrop after);
 

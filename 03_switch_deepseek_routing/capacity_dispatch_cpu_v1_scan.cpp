@@ -16,8 +16,9 @@ void run(Exec&, const CapacityDispatchArgs& a, const Prepared&) {
   for (std::int64_t j = 0; j < a.ids.extent(1); ++j) {
     for (std::int64_t t = 0; t < a.ids.extent(0); ++t) {
       const int e = a.ids(t, j);
-      const int rank = e >= 0 ? a.load(e)++ : 0;
-      const bool kept = e >= 0 && rank < a.capacity;
+      const bool wanted = e >= 0 && e < a.experts();
+      const int rank = wanted ? a.load(e)++ : 0;
+      const bool kept = wanted && rank < a.capacity;
       a.place(t, j) = kept ? rank : -1;
       a.kept(t, j) = kept ? a.weights(t, j) : 0;
     }

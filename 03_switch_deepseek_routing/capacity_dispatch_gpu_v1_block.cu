@@ -42,10 +42,8 @@ std::vector<LaunchConfig> launches(const CapacityDispatchArgs& a, const Device&)
 }
 
 void run(Exec& exec, const CapacityDispatchArgs& a, const Prepared&) {
-  check_shapes(a);
-  for (const LaunchConfig& l : launches(a, exec.device)) {
-    launch(block_kernel, l, exec.stream, params_of(a));
-  }
+  const DispatchParams p = params_of(a);
+  for (const LaunchConfig& l : launches(a, exec.device)) launch(block_kernel, l, exec.stream, p);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kDispatchThreads) count_kernel(DispatchParams 
   const int begin = blockIdx.x * kChunk, end = min(begin + kChunk, a.T * a.k);
   for (int n = begin + threadIdx.x; n < end; n += kDispatchThreads) {
     const int e = a.ids[slot_at(n, a.T, a.k)];
-    if (e >= 0) atomicAdd(&count[e], 1);
+    if (a.is_expert(e)) atomicAdd(&count[e], 1);
   }
   __syncthreads();  // all slots are counted
   counts += static_cast<std::size_t>(blockIdx.x) * a.E;
@@ -90,9 +90,8 @@ std::vector<LaunchConfig> launches(const CapacityDispatchArgs& a, const Device&)
 }
 
 void run(Exec& exec, const CapacityDispatchArgs& a, const Prepared&) {
-  check_shapes(a);
-  const Workspace::Scope scope(exec.workspace);
   const DispatchParams p = params_of(a);
+  const Workspace::Scope scope(exec.workspace);
   const auto chunks = static_cast<int>(chunks_of(a));
   int* const counts = exec.workspace.take<int>(chunks * a.experts()).data();
   for (const LaunchConfig& l : launches(a, exec.device)) {

@@ -3,6 +3,7 @@
 // order of priority are ranked among those that want the same expert.
 
 #include "03_switch_deepseek_routing/capacity_dispatch.h"
+#include "common/base/host_device.h"
 #include "common/simt/simt.h"
 
 namespace octavo::switch_routing {
@@ -14,9 +15,20 @@ struct DispatchParams {
   float* kept;           // [T, k]
   int* load;             // [E]
   int T, k, E, C;
+
+  OCTAVO_HD bool is_expert(int id) const { return id >= 0 && id < E; }
 };
 
+inline constexpr int kDispatchThreads = 256, kDispatchWarps = kDispatchThreads / 32;
+inline constexpr int kMostDispatchExperts = 1024;
+
+// Throws Error when the extents do not fit, or when there are more experts than the kernels take.
+// More rows than slots are as good as one for each.
 inline DispatchParams params_of(const CapacityDispatchArgs& a) {
+  check_shapes(a);
+  require(a.experts() <= kMostDispatchExperts,
+          "capacity dispatch: {} experts, the kernels take {} at most", a.experts(),
+          kMostDispatchExperts);
   return {.ids = a.ids.data(),
           .weights = a.weights.data(),
           .place = a.place.data(),
@@ -25,11 +37,8 @@ inline DispatchParams params_of(const CapacityDispatchArgs& a) {
           .T = static_cast<int>(a.ids.extent(0)),
           .k = static_cast<int>(a.ids.extent(1)),
           .E = static_cast<int>(a.experts()),
-          .C = static_cast<int>(a.capacity)};
+          .C = static_cast<int>(a.capacity < a.slots() ? a.capacity : a.slots())};
 }
-
-inline constexpr int kDispatchThreads = 256, kDispatchWarps = kDispatchThreads / 32;
-inline constexpr int kMostDispatchExperts = 1024;
 
 // Ints of dynamic shared memory: a counter for each warp and expert, and a total for each expert.
 inline std::int64_t dispatch_counters(std::int64_t E) { return (kDispatchWarps + 1) * E; }
@@ -56,7 +65,7 @@ __device__ inline void place_chunk(const DispatchParams& a, int begin, int end, 
   __syncthreads();  // counters are 0
   const unsigned same = __match_any_sync(kFullMask, e);
   const int before = __popc(same & ((1u << lane_index()) - 1u));
-  if (e >= 0 && before == 0) warps[warp * a.E + e] = __popc(same);
+  if (a.is_expert(e) && before == 0) warps[warp * a.E + e] = __popc(same);
   __syncthreads();  // every warp has counted
   for (int i = thread; i < a.E; i += kDispatchThreads) {
     int sum = seen[i];
@@ -69,7 +78,7 @@ __device__ inline void place_chunk(const DispatchParams& a, int begin, int end, 
   }
   __syncthreads();  // the counters are running sums
   if (n < end) {
-    const int rank = e >= 0 ? warps[warp * a.E + e] + before : a.C;
+    const int rank = a.is_expert(e) ? warps[warp * a.E + e] + before : a.C;
     a.place[slot] = rank < a.C ? rank : -1;
     a.kept[slot] = rank < a.C ? a.weights[slot] : 0.0f;
   }

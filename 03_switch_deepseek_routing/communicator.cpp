@@ -1,6 +1,7 @@
 #include "03_switch_deepseek_routing/communicator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <exception>
 #include <mutex>
@@ -21,6 +22,7 @@ struct Meeting {
         floats(static_cast<std::size_t>(ranks)),
         counts(static_cast<std::size_t>(ranks)) {}
   std::barrier<> barrier;
+  std::atomic<bool> left = false;  // a rank has left: nothing of it lies ready
   std::vector<const int*> ints;
   std::vector<const float*> floats;
   std::vector<const std::vector<int>*> counts;
@@ -35,7 +37,7 @@ class ThreadCommunicator : public Communicator {
  private:
   void all_to_all(const int* send, int* receive, int each) override {
     meeting_.ints[static_cast<std::size_t>(rank_)] = send;
-    meeting_.barrier.arrive_and_wait();  // everyone's data lie ready
+    meet();  // everyone's data lie ready
     for (const int* from : meeting_.ints) receive = std::copy_n(from + rank_ * each, each, receive);
     meeting_.barrier.arrive_and_wait();  // and have been taken: they may change again
   }
@@ -45,7 +47,7 @@ class ThreadCommunicator : public Communicator {
     const auto me = static_cast<std::size_t>(rank_);
     meeting_.floats[me] = send;
     meeting_.counts[me] = &send_counts;
-    meeting_.barrier.arrive_and_wait();  // everyone's data lie ready
+    meet();  // everyone's data lie ready
     for (std::size_t r = 0; r < meeting_.floats.size(); ++r) {
       const std::vector<int>& counts = *meeting_.counts[r];
       const int before = std::accumulate(counts.begin(), counts.begin() + rank_, 0);
@@ -54,6 +56,11 @@ class ThreadCommunicator : public Communicator {
       }
     }
     meeting_.barrier.arrive_and_wait();  // and have been taken: they may change again
+  }
+
+  void meet() {
+    meeting_.barrier.arrive_and_wait();
+    require(!meeting_.left, "expert parallelism: another rank has left before this exchange");
   }
 
   Meeting& meeting_;
@@ -86,14 +93,20 @@ std::vector<float> Communicator::exchange_rows(const std::vector<float>& send,
     std::vector<int> counts;
     std::int64_t sum = 0;
     for (int n : rows) {
+      require(
+          n >= 0 && width >= 0 && (n == 0 || width <= (kMost - sum) / n),
+          "expert parallelism: {} more rows of {} after {} elements in one exchange, at most {} "
+          "in all",
+          n, width, sum, kMost);
       sum += n * width;
-      require(sum <= kMost, "expert parallelism: {} elements in one exchange, at most {}", sum,
-              kMost);
       counts.push_back(static_cast<int>(n * width));
     }
     return counts;
   };
   const std::vector<int> out = elements(send_rows), in = elements(receive_rows);
+  require(std::ssize(send) == std::accumulate(out.begin(), out.end(), std::int64_t{0}),
+          "expert parallelism: {} elements to send are not the rows that were announced",
+          send.size());
   const auto rows_in = std::accumulate(receive_rows.begin(), receive_rows.end(), std::int64_t{0});
   std::vector<float> received(static_cast<std::size_t>(rows_in * width));
   all_to_all_v(send.data(), out, received.data(), in);
@@ -119,6 +132,7 @@ void run_ranks(int ranks, const std::function<void(Communicator&)>& body) {
         const std::lock_guard lock(mutex);
         if (!error) error = std::current_exception();
       }
+      meeting.left = true;
       meeting.barrier.arrive_and_drop();  // nobody waits for who has left
     });
   }

@@ -52,6 +52,9 @@ RoutingPlan DeepseekRouter::route(View<const float, 2> logits) const {
 void update_bias(View<float, 1> bias, const std::vector<std::int64_t>& load, float gamma) {
   require(bias.extent(0) == std::ssize(load), "bias update: {} biases, {} loads", bias.extent(0),
           load.size());
+  const std::int64_t most = INT64_MAX / std::max<std::int64_t>(1, bias.extent(0));
+  require(std::ranges::all_of(load, [=](std::int64_t n) { return n >= 0 && n <= most; }),
+          "bias update: a load is not from 0 to {}", most);
   const std::int64_t total = std::accumulate(load.begin(), load.end(), std::int64_t{0});
   for (std::int64_t e = 0; e < bias.extent(0); ++e) {
     const std::int64_t times_E = load[static_cast<std::size_t>(e)] * bias.extent(0);

@@ -49,6 +49,8 @@ class LayerCache {
   std::vector<Known> known_;
 };
 
+constexpr std::int64_t kMostFollowed = 4096;  // 128 MiB of counts a layer
+
 // What followed what: counts [E, E] of a layer's experts and the next layer's.
 class Followers {
  public:
@@ -124,13 +126,32 @@ int use(LayerCache& cache, const std::vector<int>& experts, const std::vector<st
 
 }  // namespace
 
+void check(const RoutingTrace& t) {
+  require(t.layers >= 1 && t.experts >= 0 && t.experts <= INT32_MAX &&
+              std::ssize(t.uses) % t.layers == 0,
+          "routing trace: {} uses of {} experts are not whole steps of {} layers", t.uses.size(),
+          t.experts, t.layers);
+  for (const std::vector<int>& uses : t.uses) {
+    std::vector<int> sorted(uses);
+    std::ranges::sort(sorted);
+    require(std::ranges::adjacent_find(sorted) == sorted.end() &&
+                (sorted.empty() || (sorted.front() >= 0 && sorted.back() < t.experts)),
+            "routing trace: a step's experts in a layer are not distinct, or not from 0 to {}",
+            t.experts - 1);
+  }
+}
+
 CacheCounts replay(const RoutingTrace& trace, const CacheSettings& settings) {
+  check(trace);
   require(settings.slots >= 1 && settings.prefetch >= 0, "expert cache: {}, {} ahead",
           counted(settings.slots, "slot"), settings.prefetch);
   CacheCounts counts;
   const auto L = static_cast<std::size_t>(trace.layers);
   std::vector<LayerCache> caches(L, LayerCache(settings, trace.experts));
-  std::vector<Followers> followers(L, Followers(trace.experts));
+  const std::int64_t followed = settings.prefetch > 0 ? trace.experts : 0;
+  require(followed <= kMostFollowed, "expert cache: {} experts, at most {} to fetch ahead from",
+          followed, kMostFollowed);
+  std::vector<Followers> followers(L, Followers(followed));
   const auto next = next_uses(trace);
   for (std::size_t i = 0; i < trace.uses.size(); ++i) {
     const std::size_t layer = i % L;
@@ -157,6 +178,14 @@ CacheCounts replay(const RoutingTrace& trace, const CacheSettings& settings) {
 
 double step_seconds(const RoutingTrace& trace, const CacheCounts& counts, double expert_bytes,
                     double other_bytes, const OffloadMachine& machine) {
+  check(trace);
+  require(trace.steps() >= 1 && counts.layer_misses.size() == trace.uses.size() &&
+              counts.layer_prefetches.size() == trace.uses.size(),
+          "expert cache: misses of {} and prefetches of {} layers for a trace of {}",
+          counts.layer_misses.size(), counts.layer_prefetches.size(), trace.uses.size());
+  require(machine.link > 0 && machine.memory > 0,
+          "expert cache: a link of {} and a memory of {} bytes/s, must be above 0", machine.link,
+          machine.memory);
   double seconds = 0;
   for (std::size_t i = 0; i < trace.uses.size(); ++i) {  // equation 15
     const double compute =

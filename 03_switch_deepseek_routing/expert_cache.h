@@ -14,8 +14,12 @@ struct RoutingTrace {
   std::int64_t layers = 0, experts = 0;
   std::vector<std::vector<int>> uses = {};  // [steps * layers] distinct experts, step by step
 
-  std::int64_t steps() const { return std::ssize(uses) / layers; }
+  std::int64_t steps() const { return layers > 0 ? std::ssize(uses) / layers : 0; }
 };
+
+// Throws Error for what is none: no layer, no whole number of steps, experts that are not distinct
+// within a step's layer or that there are not.
+void check(const RoutingTrace& trace);
 
 // T steps of `batch` tokens with k experts each. Expert popularity in a layer falls as 1 /
 // rank^skew in an order of the layer's own; with probability `stay` a token keeps an expert of the
@@ -59,6 +63,7 @@ struct CacheCounts {
   }
 };
 
+// Throws Error for what is no trace, for no slots, and for a negative prefetch.
 CacheCounts replay(const RoutingTrace& trace, const CacheSettings& settings);
 
 // Equation 15, seconds a step: sum over layers of max(compute, prefetches b / link) + misses b /

@@ -93,6 +93,13 @@ void expert_parallel_layer(Communicator& ranks, const RoutingPlan& plan, const R
   require(x.extent(0) == plan.tokens && y.extents() == x.extents(),
           "expert parallelism: x has {}, y {}, the plan is for {}", counted(x.extent(0), "row"),
           y.extent(0), counted(plan.tokens, "token"));
+  require(std::ssize(plan.offsets) == plan.experts + 1 &&
+              std::ssize(plan.ids) == plan.tokens * plan.top_k &&
+              plan.weights.size() == plan.ids.size() && plan.order.size() == plan.ids.size(),
+          "expert parallelism: {} ids, {} weights, {} places and {} offsets are no plan for {} "
+          "choices of {} experts for {} tokens",
+          plan.ids.size(), plan.weights.size(), plan.order.size(), plan.offsets.size(), plan.top_k,
+          plan.experts, plan.tokens);
   // 1. This rank's slots by expert, and so by rank: their rows, and how many each expert gets.
   std::vector<float> rows;
   for (int i = 0; i < plan.offsets.back(); ++i) {
@@ -122,7 +129,10 @@ void expert_parallel_layer(Communicator& ranks, const RoutingPlan& plan, const R
 
 double all_to_all_bytes(std::int64_t T, std::int64_t k, std::int64_t D, std::int64_t R,
                         double bytes_out, double bytes_back) {
-  const auto values = static_cast<double>(T * k * D);
+  require(T >= 0 && k >= 0 && D >= 0 && R >= 1,
+          "expert parallelism: {} tokens, {} experts each, width {}, {} ranks", T, k, D, R);
+  // In double: the product of three sizes need not fit 64 bits.
+  const double values = static_cast<double>(T) * static_cast<double>(k) * static_cast<double>(D);
   return values * (bytes_out + bytes_back) * static_cast<double>(R - 1) / static_cast<double>(R);
 }
 

@@ -16,12 +16,14 @@ using RunExpert = std::function<void(std::int64_t e, View<const float, 2> x, Vie
 
 // One layer for this rank's tokens, by the plan for them alone. x, y [T, D], T >= 0 and its own on
 // each rank; the ranks divide the experts, and rank r has r E/R .. (r + 1) E/R - 1. Equation 3 of
-// chapter 02: the sum runs in slot order, so that y has the bits it has on a single rank.
+// chapter 02: the sum runs in slot order, so that y has the bits it has on a single rank. Throws
+// Error for a plan whose vectors do not fit its sizes.
 void expert_parallel_layer(Communicator& ranks, const RoutingPlan& plan, const RunExpert& run,
                            View<const float, 2> x, View<float, 2> y);
 
 // Equation 16: bytes that a rank sends for a layer of T tokens, if the slots spread evenly over the
 // ranks: rows of D values of `bytes` to the experts, and as many results from here to their owners.
+// Throws Error when R is below 1 or another size below 0.
 double all_to_all_bytes(std::int64_t T, std::int64_t k, std::int64_t D, std::int64_t R,
                         double bytes_out, double bytes_back);
 

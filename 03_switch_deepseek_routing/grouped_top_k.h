@@ -10,7 +10,7 @@ namespace octavo::switch_routing {
 
 struct GroupedTopKArgs {
   View<const float, 2> logits = {};  // [T, E], any T >= 0
-  View<const float, 1> bias = {};    // [E], selects and does not weigh; empty: none
+  View<const float, 1> bias = {};    // [E], finite: selects and does not weigh; empty: none
   DeepseekRouting routing = {};
   View<int, 2> ids = {};        // [T, k] descending biased score, ties to the lower id
   View<float, 2> weights = {};  // [T, k]
@@ -18,7 +18,8 @@ struct GroupedTopKArgs {
   std::int64_t rows() const { return logits.extent(0); }
 };
 
-// Throws Error when the extents do not fit each other or the routing.
+// Throws Error when the extents do not fit each other or the routing, or when ids or weights lie
+// over another operand.
 void check_shapes(const GroupedTopKArgs& args);
 
 // A score, a bias and a comparison for each logit; logits in, ids and weights out.

@@ -104,6 +104,8 @@ bool supports(const GroupedTopKArgs& a, const Device&) { return a.routing.expert
 
 void run(Exec& exec, const GroupedTopKArgs& a, const Prepared&) {
   check_shapes(a);
+  require(supports(a, exec.device), "router: {} experts, this version takes {} at most",
+          a.routing.experts, kMostExperts);
   constexpr std::int64_t kRows = 16;  // of a task: some ten microseconds
   exec.threads.parallel_for(ceil_div(a.rows(), kRows), [&](std::int64_t task) {
     const std::int64_t end = std::min(a.rows(), (task + 1) * kRows);

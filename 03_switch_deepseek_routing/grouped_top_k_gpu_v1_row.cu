@@ -106,10 +106,10 @@ std::vector<LaunchConfig> launches(const GroupedTopKArgs& a, const Device&) {
 }
 
 void run(Exec& exec, const GroupedTopKArgs& a, const Prepared&) {
-  check_shapes(a);
-  for (const LaunchConfig& l : launches(a, exec.device)) {
-    launch(row_kernel, l, exec.stream, params_of(a));
-  }
+  const GateParams p = params_of(a);
+  require(p.groups <= kMostGroups, "router: {} groups, this kernel takes {} at most", p.groups,
+          kMostGroups);
+  for (const LaunchConfig& l : launches(a, exec.device)) launch(row_kernel, l, exec.stream, p);
 }
 
 }  // namespace

@@ -152,11 +152,13 @@ __global__ void __launch_bounds__(kGateThreads) registers_kernel(GateParams a) {
 
 // Groups that are whole lanes: E a multiple of 32 and a power of two of groups, such as 256 in 8
 // (V3) and 160 in 8 (V2); or no groups.
+bool groups_are_lanes(const DeepseekRouting& r) {
+  return r.top_groups == r.groups || (r.experts % 32 == 0 && 32 % r.groups == 0);
+}
+
 bool supports(const GroupedTopKArgs& a, const Device&) {
   const DeepseekRouting& r = a.routing;
-  const bool whole_lanes = r.experts % 32 == 0 && 32 % r.groups == 0;
-  return r.experts <= kMostExperts && r.top_k <= kMostChoices &&
-         (r.top_groups == r.groups || whole_lanes);
+  return r.experts <= kMostExperts && r.top_k <= kMostChoices && groups_are_lanes(r);
 }
 
 std::vector<LaunchConfig> launches(const GroupedTopKArgs& a, const Device&) {
@@ -166,10 +168,12 @@ std::vector<LaunchConfig> launches(const GroupedTopKArgs& a, const Device&) {
 }
 
 void run(Exec& exec, const GroupedTopKArgs& a, const Prepared&) {
-  check_shapes(a);
+  const GateParams p = params_of(a);
+  require(groups_are_lanes(a.routing), "router: {} experts in {} groups are not whole lanes each",
+          a.routing.experts, a.routing.groups);
   const std::int64_t each = ceil_div(a.routing.experts, 32);
   for (const LaunchConfig& l : launches(a, exec.device)) {
-    const auto with = [&](auto kernel) { launch(kernel, l, exec.stream, params_of(a)); };
+    const auto with = [&](auto kernel) { launch(kernel, l, exec.stream, p); };
     if (each <= 2) {
       with(registers_kernel<2>);
     } else if (each <= 8) {

@@ -18,8 +18,18 @@ struct GateParams {
   float scaling;
 };
 
+inline constexpr int kGateWarps = 4;  // rows of a block
+inline constexpr int kGateThreads = 32 * kGateWarps;
+inline constexpr int kMostExperts = 1024, kMostChoices = 32, kMostGroups = 32;
+
+// Throws Error when the extents do not fit, or are more than the kernels take.
 inline GateParams params_of(const GroupedTopKArgs& a) {
+  check_shapes(a);
   const DeepseekRouting& r = a.routing;
+  constexpr std::int64_t kMostRows = INT32_MAX - 1024;
+  require(a.rows() <= kMostRows && r.experts <= kMostExperts && r.top_k <= kMostChoices,
+          "router: {} rows of {} experts, {} chosen: the kernels take {}, {} and {} at most",
+          a.rows(), r.experts, r.top_k, kMostRows, kMostExperts, kMostChoices);
   return {.logits = a.logits.data(),
           .bias = a.bias.extent(0) > 0 ? a.bias.data() : nullptr,
           .ids = a.ids.data(),
@@ -34,10 +44,6 @@ inline GateParams params_of(const GroupedTopKArgs& a) {
           .normalize = r.normalize,
           .scaling = static_cast<float>(r.scaling)};
 }
-
-inline constexpr int kGateWarps = 4;  // rows of a block
-inline constexpr int kGateThreads = 32 * kGateWarps;
-inline constexpr int kMostExperts = 1024, kMostChoices = 32, kMostGroups = 32;
 
 namespace device {
 inline namespace SIMT_FLAVOUR {

@@ -7,6 +7,7 @@
 #include "03_switch_deepseek_routing/grouped_top_k.h"
 #include "03_switch_deepseek_routing/probabilities.h"
 #include "common/base/error.h"
+#include "common/device/overlap.h"
 
 namespace octavo::switch_routing {
 namespace {
@@ -71,6 +72,8 @@ void check_shapes(const GroupedTopKArgs& a) {
   require(a.ids.extent(0) == T && a.ids.extent(1) == k && a.weights.extents() == a.ids.extents(),
           "router: ids [{}, {}] and weights [{}, {}] for {} tokens and {} choices", a.ids.extent(0),
           a.ids.extent(1), a.weights.extent(0), a.weights.extent(1), T, k);
+  require_apart("router", {{"ids", a.ids}, {"weights", a.weights}},
+                {{"logits", a.logits}, {"bias", a.bias}});
 }
 
 Work grouped_top_k_work(std::int64_t T, std::int64_t E, std::int64_t k) {

@@ -49,7 +49,8 @@ struct Popularity {
 
 // Experts are drawn until a token has its k, so the k-th must not be too rare.
 constexpr double kRarest = 1e-5;
-constexpr std::int64_t kMost = 1 << 16;  // layers, and experts of a layer, that a file may name
+// Layers, experts of a layer and tokens of a step, and steps.
+constexpr std::int64_t kMost = 1 << 16, kMostSteps = 1 << 30;
 
 // A whole number from 0 to `most`.
 std::int64_t whole(const nlohmann::json& value, std::int64_t most, const std::string& path,
@@ -79,6 +80,11 @@ RoutingTrace synthetic_trace(const TraceShape& s) {
               s.stay >= 0 && s.stay < 1 && s.skew >= 0,
           "routing trace: {} of {} experts in {} layers, {} tokens a step, stay {}, skew {}",
           s.top_k, s.experts, s.layers, s.batch, s.stay, s.skew);
+  // So that no product of two sizes overflows; any real trace is far below.
+  require(s.experts <= kMost && s.layers <= kMost && s.batch <= kMost && s.steps <= kMostSteps,
+          "routing trace: {} experts, {} layers and {} tokens must be at most {}, {} steps at most "
+          "{}",
+          s.experts, s.layers, s.batch, kMost, s.steps, kMostSteps);
   const double rarest = std::pow(static_cast<double>(s.top_k), -s.skew);
   require(rarest >= kRarest,
           "routing trace: with skew {} expert {} is {:.1g} times as popular as the first, must be "

@@ -107,5 +107,13 @@ TEST(BalancingLab, TokensChooseAmongTheExpertsThereAre) {
   }
 }
 
+TEST(Balancing, ALoadThatIsNoneIsRefused) {
+  for (const std::vector<std::int64_t>& bad : {std::vector<std::int64_t>{}, {3, -1}}) {
+    EXPECT_THROW(effective_experts(bad), Error);
+    EXPECT_THROW(max_violation(bad), Error);
+  }
+  EXPECT_EQ(max_violation({INT64_MAX, INT64_MAX}), 0);  // whose sum overflows
+}
+
 }  // namespace
 }  // namespace octavo::switch_routing

@@ -7,6 +7,7 @@
 
 #include "02_sparse_moe/moe.h"
 #include "03_switch_deepseek_routing/capacity.h"
+#include "03_switch_deepseek_routing/capacity_dispatch.h"
 #include "common/base/error.h"
 #include "common/base/threads.h"
 #include "common/testing/random.h"
@@ -48,6 +49,8 @@ TEST(Capacity, OnlyDecimalNumbersAreFactors) {
   }
   EXPECT_THROW(capacity({0, 1}, 8, 4, 1), Error);
   EXPECT_THROW(capacity({1, 1}, 8, 0, 1), Error);
+  EXPECT_THROW(capacity({1, 64}, 8, std::int64_t{1} << 58, 1), Error);  // 64 E wraps to 0
+  EXPECT_EQ(capacity({1'000'000, 1'000'000}, 1'000'000'000, 1'000'000'000, 1), 1);
 }
 
 TEST(SwitchTop1, TheWeightIsTheProbability) {
@@ -153,6 +156,45 @@ TEST(Place, FiveTokensForOneExpert) {
   EXPECT_EQ(plan.dropped, 3);
 }
 
+TEST(Place, ChoicesThatMakeNoSenseAreRefused) {
+  const auto placed = [](auto spoil) {
+    Choices c = kThree;
+    spoil(c);
+    return [c] { return place(c, 1, DropPolicy::kPosition, AfterDrop::kKeep); };
+  };
+  EXPECT_NO_THROW(placed([](Choices&) {})());
+  EXPECT_THROW(placed([](Choices& c) { c.ids.pop_back(); })(), Error);
+  EXPECT_THROW(placed([](Choices& c) { c.weights.push_back(1); })(), Error);
+  EXPECT_THROW(placed([](Choices& c) { c.tokens = 4; })(), Error);
+  EXPECT_THROW(placed([](Choices& c) { c.tokens = c.top_k = std::int64_t{1} << 32; })(), Error);
+  EXPECT_THROW(placed([](Choices& c) { c.experts = -1; })(), Error);
+  EXPECT_THROW(placed([](Choices& c) { c.experts = std::int64_t{1} << 31; })(), Error);
+  EXPECT_THROW(placed([](Choices& c) { c.ids[2] = 3; })(), Error);  // of 3 experts
+  EXPECT_THROW(placed([](Choices& c) { c.ids[2] = -2; })(), Error);
+  EXPECT_THROW(placed([](Choices& c) { c.ids[3] = c.ids[2]; })(), Error);  // twice in a token
+  EXPECT_THROW(place(kThree, -1, DropPolicy::kPosition, AfterDrop::kKeep), Error);
+  EXPECT_EQ(place(kThree, INT64_MAX, DropPolicy::kPosition, AfterDrop::kKeep).dropped, 0);
+  EXPECT_EQ(place({}, 1, DropPolicy::kPosition, AfterDrop::kKeep).dropped, 0);
+}
+
+// The topic's reference, which stands apart, says the same.
+TEST(Place, AgreesWithTheTopic) {
+  std::vector<int> place_of(6), load(3);
+  std::vector<float> kept(6);
+  for (const std::int64_t C : {0, 1, 2}) {
+    capacity_dispatch_reference({.ids = {kThree.ids.data(), {3, 2}},
+                                 .weights = {kThree.weights.data(), {3, 2}},
+                                 .capacity = C,
+                                 .place = {place_of.data(), {3, 2}},
+                                 .kept = {kept.data(), {3, 2}},
+                                 .load = {load.data(), {3}}});
+    const CapacityPlan plan = place(kThree, C, DropPolicy::kPosition, AfterDrop::kKeep);
+    EXPECT_EQ(place_of, plan.place);
+    EXPECT_EQ(kept, plan.weights);
+    EXPECT_EQ(std::vector<std::int64_t>(load.begin(), load.end()), plan.load);
+  }
+}
+
 class PlaceOfSize : public ::testing::TestWithParam<std::pair<std::int64_t, std::int64_t>> {};
 
 // At most C rows an expert, places 0 .. n - 1 each once, and a choice is dropped only by a full
@@ -248,6 +290,8 @@ TEST(Placement, OfThePublishedModels) {
   EXPECT_EQ(sparse({3, 1}, 61), 58);  // DeepSeek-V3
   EXPECT_THROW(is_sparse({0, 0}, 0), Error);
   EXPECT_THROW(is_sparse({-1, 1}, 0), Error);
+  EXPECT_THROW(is_sparse({0, 1}, -1), Error);
+  EXPECT_THROW(is_sparse({0, 1}, INT64_MAX), Error);  // whose number + 1 there is not
 }
 
 }  // namespace

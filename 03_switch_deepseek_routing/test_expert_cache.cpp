@@ -209,6 +209,46 @@ TEST(ExpertCache, WithoutUsesNothingWasHit) {
   EXPECT_EQ(replay({.layers = 1, .experts = 4, .uses = {{}}}, {.slots = 1}).hit_rate(), 0);
 }
 
+// Traces that no file was: made by hand, or cut short.
+TEST(ExpertCache, WhatIsNoTraceIsNotReplayed) {
+  const CacheSettings one{.slots = 1, .prefetch = 1};
+  for (const RoutingTrace& bad :
+       {RoutingTrace{.layers = 0, .experts = 4, .uses = {{0}}},
+        RoutingTrace{.layers = -1, .experts = 4, .uses = {{0}}},
+        RoutingTrace{.layers = 1, .experts = -1, .uses = {{}}},
+        RoutingTrace{.layers = 2, .experts = 4, .uses = {{0}, {1}, {2}}},  // half a step
+        RoutingTrace{.layers = 1, .experts = 4, .uses = {{4}}},
+        RoutingTrace{.layers = 1, .experts = 4, .uses = {{-1}}},
+        RoutingTrace{.layers = 1, .experts = 4, .uses = {{2, 1, 2}}}}) {
+    EXPECT_THROW(replay(bad, one), Error) << bad.layers << " " << bad.experts;
+    EXPECT_THROW(step_seconds(bad, {}, 1, 1, {}), Error);
+  }
+  EXPECT_EQ((RoutingTrace{.layers = 0}.steps()), 0);
+  const RoutingTrace wide{.layers = 1, .experts = 1 << 16, .uses = {{65535}}};
+  EXPECT_EQ(replay(wide, {.slots = 1}).uses, 1);  // 32 GiB of counts are not made for nothing
+  EXPECT_THROW(replay(wide, one), Error);
+}
+
+TEST(ExpertCache, TimeIsThatOfTheTraceThatWasCounted) {
+  const RoutingTrace two = single({0, 1});
+  const CacheCounts counts = replay(two, {.slots = 1});
+  EXPECT_NO_THROW(step_seconds(two, counts, 1, 1, {}));
+  EXPECT_THROW(step_seconds(single({0, 1, 2}), counts, 1, 1, {}), Error);
+  EXPECT_THROW(step_seconds({.layers = 1, .experts = 1}, {}, 1, 1, {}), Error);  // no step
+  EXPECT_THROW(step_seconds(two, counts, 1, 1, {.link = 0}), Error);
+}
+
+TEST(RoutingTrace, SizesWhoseProductOverflowsAreRefused) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 32;
+  const TraceShape fits{.steps = 1, .layers = 1, .experts = 2, .top_k = 1};
+  for (std::int64_t TraceShape::*size :
+       {&TraceShape::steps, &TraceShape::layers, &TraceShape::experts, &TraceShape::batch}) {
+    TraceShape shape = fits;
+    shape.*size = kHuge;
+    EXPECT_THROW(synthetic_trace(shape), Error);
+  }
+}
+
 TEST(ExpertCache, WhatIsNoTraceIsRefused) {
   EXPECT_THROW(read_trace("no such file"), Error);
   EXPECT_THROW(synthetic_trace({.steps = 1, .layers = 1, .experts = 2, .top_k = 3}), Error);

@@ -103,6 +103,70 @@ TEST(ExpertParallel, BytesAreThoseOfTheFormula) {
   EXPECT_EQ(spread(layer, {0, T}).bytes, 0);
 }
 
+TEST(ExpertParallel, TheFormulaTakesSizesWhoseProductOverflows) {
+  constexpr std::int64_t kBig = std::int64_t{1} << 22;
+  EXPECT_EQ(all_to_all_bytes(kBig, kBig, kBig, 2, 1, 1), 0x1p66);
+  EXPECT_EQ(all_to_all_bytes(4096, 8, 7168, 1, 1, 2), 0);
+  EXPECT_THROW(all_to_all_bytes(1, 1, 1, 0, 1, 1), Error);
+  EXPECT_THROW(all_to_all_bytes(-1, 1, 1, 2, 1, 1), Error);
+}
+
+TEST(ExpertParallel, WhatIsNoPlanIsRefused) {
+  const SpreadLayer layer(4);
+  const auto run = [&](auto spoil) {
+    RoutingPlan plan = layer.plan;
+    spoil(plan);
+    std::vector<float> y(layer.x.size());
+    run_ranks(1, [&](Communicator& ranks) {
+      expert_parallel_layer(ranks, plan, layer.run(), {layer.x.data(), {4, SpreadLayer::D}},
+                            {y.data(), {4, SpreadLayer::D}});
+    });
+  };
+  EXPECT_NO_THROW(run([](RoutingPlan&) {}));
+  EXPECT_THROW(run([](RoutingPlan& p) { p.offsets.clear(); }), Error);
+  EXPECT_THROW(run([](RoutingPlan& p) { p.order.pop_back(); }), Error);
+  EXPECT_THROW(run([](RoutingPlan& p) { p.ids.pop_back(); }), Error);
+  EXPECT_THROW(run([](RoutingPlan& p) { p.weights.pop_back(); }), Error);
+}
+
+// The others would wait for what never comes, or read what is no longer there.
+TEST(Communicator, ARankThatLeavesEndsTheExchangesOfTheOthers) {
+  for (const bool with_error : {true, false}) {
+    for (const int before : {0, 2}) {
+      const auto body = [&](Communicator& ranks) {
+        for (int i = 0; i < 4; ++i) {
+          if (ranks.rank() == 1 && i == before) {
+            require(!with_error, "rank 1 had enough");
+            return;
+          }
+          const std::vector<int> one(3, 1);
+          (void)ranks.exchange_rows(std::vector<float>(6), one, one, 2);
+          (void)ranks.exchange_counts({{1}, {2}, {3}});
+        }
+      };
+      try {
+        run_ranks(3, body);
+        ADD_FAILURE() << "no error";
+      } catch (const Error& e) {
+        EXPECT_NE(std::string(e.what()).find(with_error ? "had enough" : "has left"),
+                  std::string::npos)
+            << e.what();
+      }
+    }
+  }
+}
+
+TEST(Communicator, RowsThatWereNotAnnouncedAreRefused) {
+  const auto send = [](std::size_t elements, int rows) {
+    run_ranks(1, [=](Communicator& ranks) {
+      ranks.exchange_rows(std::vector<float>(elements), {rows}, {rows}, 2);
+    });
+  };
+  EXPECT_NO_THROW(send(4, 2));
+  EXPECT_THROW(send(3, 2), Error);
+  EXPECT_THROW(send(0, -1), Error);
+}
+
 TEST(Communicator, AnExchangeThatMpiCannotCountIsRefused) {
   const auto send = [](std::int64_t width) {
     run_ranks(1, [width](Communicator& ranks) { ranks.exchange_rows({}, {1}, {1}, width); });

@@ -274,6 +274,8 @@ TEST(BiasUpdate, MovesByTheSignAlone) {
   update_bias({bias.data(), {4}}, {1, 1, 1, 0}, 0.25f);  // the mean is 3/4, not 0 or 1
   EXPECT_EQ(bias, (std::vector<float>{-0.5f, 0, -0.25f, 1.5f}));
   EXPECT_THROW(update_bias({bias.data(), {4}}, {1, 2}, 0.25f), Error);
+  EXPECT_THROW(update_bias({bias.data(), {4}}, {-1, 0, 0, 0}, 0.25f), Error);
+  EXPECT_THROW(update_bias({bias.data(), {4}}, {INT64_MAX / 2, 0, 0, 0}, 0.25f), Error);
 }
 
 }  // namespace

@@ -36,12 +36,13 @@ Values gate_values(const GateShape& s, const Operands& o) {
   return {{"ids", doubles(ids)}, {"weights", doubles(weights)}};
 }
 
-// An expert for slot i, the popular ones more often, and now and then none. A token's experts may
-// repeat: the counting does not mind.
+// An expert for slot i, the popular ones more often, and now and then none, or one that there is
+// not. A token's experts may repeat: the counting does not mind.
 int expert_of(std::int64_t i, std::int64_t E) {
   const double u =
       static_cast<double>(uniform(3, 0, static_cast<std::uint64_t>(i), Purpose::kTest));
-  return u < 0.05 ? -1 : static_cast<int>(static_cast<double>(E) * u * u);
+  if (u < 0.06) return u < 0.04 ? -1 : static_cast<int>(E + (u < 0.05 ? 0 : i));
+  return static_cast<int>(static_cast<double>(E) * u * u);
 }
 
 }  // namespace
@@ -116,8 +117,9 @@ testing::Topic<GateShape, GroupedTopKArgs> grouped_top_k_topic() {
 testing::Topic<DispatchShape, CapacityDispatchArgs> capacity_dispatch_topic() {
   testing::Topic<DispatchShape, CapacityDispatchArgs> topic;
   topic.name = "capacity_dispatch";
-  topic.shapes = {{1, 1, 1, 1},    {3, 2, 2, 0},     {5, 3, 2, 2},     {127, 60, 2, 4},
-                  {1300, 8, 1, 9}, {257, 5, 4, 300}, {65, 1024, 2, 1}, {0, 4, 2, 1}};
+  topic.shapes = {{1, 1, 1, 1},     {3, 2, 2, 0},    {5, 3, 2, 2},
+                  {127, 60, 2, 4},  {1300, 8, 1, 9}, {257, 5, 4, 300},
+                  {65, 1024, 2, 1}, {0, 4, 2, 1},    {33, 3, 2, INT64_MAX}};
   topic.smallest = 5;  // two chunks and a tail; four choices
   topic.describe = [](const DispatchShape& s) {
     return fmt::format("T:{}/E:{}/k:{}/C:{}", s.T, s.E, s.k, s.C);

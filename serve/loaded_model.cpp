@@ -106,24 +106,26 @@ std::optional<DType> compute_of(const EngineChoice& choice) {
   return choice.compute.value_or(DType::kF32);
 }
 
-VersionLinearFactory factory_of(const EngineChoice& choice) {
+std::shared_ptr<const Registry> versions_of(const EngineChoice& choice) {
   auto registry = std::make_shared<Registry>();
   dense_ffn::append_versions(*registry);
   sparse_moe::append_versions(*registry);
   switch_routing::append_versions(*registry);
   for (const std::string& assignment : choice.versions) registry->override_version(assignment);
-  return {std::move(registry), choice.device, compute_of(choice)};
+  return registry;
 }
 
 }  // namespace
 
 LoadedModel::LoadedModel(const fs::path& from, const EngineChoice& how)
     : choice(how),
+      versions(versions_of(choice)),
       checkpoint(std::make_shared<model::Checkpoint>(model::Checkpoint::open(from))),
       tokenizer(model::Tokenizer::load(from / "tokenizer.json")),
       folder(from),
       defaults(load_generation_defaults(from, checkpoint->config())),
-      decoder(checkpoint, factory_of(how), std::make_unique<ReferenceAttention>()) {
+      decoder(checkpoint, VersionLinearFactory(versions, choice.device, compute_of(choice)),
+              std::make_unique<ReferenceAttention>()) {
   // A vocabulary may be padded beyond the tokenizer's ids, never the other way round.
   require(tokenizer.vocab_size() <= checkpoint->config().vocab,
           "{}: the tokenizer has {}, the model a vocabulary of {}", from.string(),
@@ -137,6 +139,11 @@ std::vector<std::string> LoadedModel::notes() const {
     notes.push_back(fmt::format(
         "{}: the config has no use for {} of the {}, such as {}", folder.string(), unused.size(),
         counted(checkpoint->names().size(), "tensor"), model::shown(unused.front())));
+  }
+  for (const std::string& assignment : versions->unused_overrides()) {
+    notes.push_back(fmt::format(
+        "--version {}: no layer of this model runs a version of that topic; it has no effect",
+        assignment));
   }
   return notes;
 }

@@ -44,10 +44,11 @@ struct LoadedModel {
   // An Exec for batches of up to `rows` rows. Borrows `threads`.
   Exec make_exec(ThreadPool& threads, std::int64_t rows) const;
 
-  // What the user should know of this checkpoint: settings and tensors that have no effect here.
+  // What the user should know: settings, tensors and versions that have no effect here.
   std::vector<std::string> notes() const;
 
   EngineChoice choice;
+  std::shared_ptr<const Registry> versions;  // all there are, those of `choice` put first
 
   std::shared_ptr<const model::Checkpoint> checkpoint;
   model::Tokenizer tokenizer;

@@ -78,6 +78,20 @@ TEST(LoadedModelNotes, TensorsWithoutUseAreCounted) {
   EXPECT_NE(notes[0].find("such as \"model.layers.3."), std::string::npos) << notes[0];
 }
 
+TEST(LoadedModelNotes, AVersionOfATopicThatTheModelDoesNotHaveIsNamed) {
+  const auto notes = [](const char* model, std::vector<std::string> versions) {
+    return LoadedModel(find_model(model), {.versions = std::move(versions)}).notes();
+  };
+  EXPECT_TRUE(notes("tiny-moe", {"gating=cpu_v1_select", "align=cpu_v1_count"}).empty());
+  EXPECT_TRUE(notes("tiny-mla", {"grouped_top_k=cpu_v1_insertion"}).empty());
+  const std::vector<std::string> other =
+      notes("tiny-moe", {"grouped_top_k=cpu_v1_insertion", "matmul=cpu_v2_packed"});
+  ASSERT_EQ(other.size(), 1u);
+  EXPECT_NE(other[0].find("--version grouped_top_k=cpu_v1_insertion: no layer of this model"),
+            std::string::npos)
+      << other[0];
+}
+
 TEST(FindModel, NamesAndFolders) {
   EXPECT_EQ(find_model("tiny-moe").filename(), "tiny-moe");
   EXPECT_EQ(find_model(OCTAVO_SOURCE_DIR), fs::path(OCTAVO_SOURCE_DIR));

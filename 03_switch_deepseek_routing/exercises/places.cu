@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kThreads) places_kernel(DispatchParams a) {
   __syncthreads();
   for (int slot = threadIdx.x; slot < a.T * a.k; slot += kThreads) {
     const int e = a.ids[slot];
-    const int place = e >= 0 ? atomicAdd(&next[e], 1) : a.C;
+    const int place = a.is_expert(e) ? atomicAdd(&next[e], 1) : a.C;
     a.place[slot] = place < a.C ? place : -1;
     a.kept[slot] = place < a.C ? a.weights[slot] : 0.0f;
   }

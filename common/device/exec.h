@@ -20,8 +20,11 @@ class Workspace {
 
   Workspace(const Device& device, std::int64_t bytes)
       : own_(device, bytes), base_(own_.data()), size_(bytes) {}
-  // Borrows memory, aligned to kAlignment.
-  explicit Workspace(View<std::byte, 1> memory) : base_(memory.data()), size_(memory.size()) {}
+  // Borrows memory. Throws Error unless it is aligned to kAlignment, on which kernels count.
+  explicit Workspace(View<std::byte, 1> memory) : base_(memory.data()), size_(memory.size()) {
+    require(reinterpret_cast<std::uintptr_t>(base_) % kAlignment == 0,
+            "workspace: borrowed memory must start at a multiple of {} bytes", kAlignment);
+  }
 
   // The bytes that take<T>(count) uses up.
   template <class T>
@@ -33,10 +36,12 @@ class Workspace {
   // The next `count` elements, not initialised. Throws Error when the workspace is too small.
   template <class T>
   View<T, 1> take(std::int64_t count) {
+    // Beyond it the count of bytes would overflow, and could come out small.
+    constexpr std::int64_t kMost = (INT64_MAX - kAlignment) / static_cast<std::int64_t>(sizeof(T));
+    require(count >= 0 && count <= kMost, "workspace: {} elements were asked for", count);
     const std::int64_t bytes = bytes_for<T>(count);
-    require(count >= 0 && bytes <= size_ - used_,
-            "the workspace has {} of {} bytes left, {} were asked for", size_ - used_, size_,
-            bytes);
+    require(bytes <= size_ - used_, "the workspace has {} of {} bytes left, {} were asked for",
+            size_ - used_, size_, bytes);
     T* const p = reinterpret_cast<T*>(base_ + used_);
     used_ += bytes;
     return {p, {count}};

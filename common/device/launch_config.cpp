@@ -4,7 +4,7 @@
 
 namespace octavo {
 
-void check_launch(const LaunchConfig& launch, const Device& device) {
+void check_geometry(const LaunchConfig& launch) {
   constexpr std::int64_t kGrid[3] = {INT64_C(0x7fffffff), 65535, 65535};
   constexpr std::int64_t kBlock[3] = {1024, 1024, 64};
   constexpr std::int64_t kThreads = 1024;
@@ -21,6 +21,10 @@ void check_launch(const LaunchConfig& launch, const Device& device) {
   }
   require(launch.threads() <= kThreads, "kernel {}: {} threads a block, the limit is {}",
           launch.kernel, launch.threads(), kThreads);
+}
+
+void check_launch(const LaunchConfig& launch, const Device& device) {
+  check_geometry(launch);
   require(launch.shared_bytes >= 0 && launch.shared_bytes <= device.shared_bytes,
           "kernel {}: {} bytes of shared memory a block, the limit of {} is {}", launch.kernel,
           launch.shared_bytes, device.name, device.shared_bytes);

@@ -31,10 +31,13 @@ struct LaunchConfig {
   std::int64_t threads() const { return block.count(); }
 };
 
-// Throws Error naming the kernel, the value and the limit when the device would refuse the launch:
-// grid extents of at most 2^31 - 1, 65535, 65535; blocks of at most 1024 threads (64 along z);
-// shared memory of at most device.shared_bytes. (CUDA C++ Programming Guide, appendix "Compute
-// Capabilities"; the limits are those of every GPU since sm_70.)
+// Throws Error naming the kernel, the value and the limit when a grid or its blocks are none: grid
+// extents of at most 2^31 - 1, 65535, 65535; blocks of at most 1024 threads (64 along z). (CUDA C++
+// Programming Guide, appendix "Compute Capabilities"; the limits are those of every GPU since
+// sm_70.) Every launch asks: CUDA counts in 32 bits, where 2^32 + 1 blocks would be one.
+void check_geometry(const LaunchConfig& launch);
+
+// The same, and shared memory of at most device.shared_bytes: all that a device refuses.
 void check_launch(const LaunchConfig& launch, const Device& device);
 
 }  // namespace octavo

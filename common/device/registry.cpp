@@ -80,6 +80,16 @@ void Registry::override_version(std::string_view assignment) {
   topic.chosen = name;
 }
 
+std::vector<std::string> Registry::unused_overrides() const {
+  std::vector<std::string> unused;
+  for (const auto& [name, topic] : topics_) {
+    if (!topic.chosen.empty() && !topic.picked) {
+      unused.push_back(fmt::format("{}={}", name, topic.chosen));
+    }
+  }
+  return unused;
+}
+
 std::vector<VersionInfo> Registry::list() const {
   std::vector<VersionInfo> all;
   for (const auto& [name, topic] : topics_)

@@ -3,6 +3,7 @@
 // benchmarks, demos and the engine build a Registry from the chapters they stand on and take every
 // version from it.
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -59,6 +60,9 @@ class Registry {
   // replaces the earlier.
   void override_version(std::string_view assignment);
 
+  // The overrides, "topic=name", whose topic nobody has picked from so far: they had no effect.
+  std::vector<std::string> unused_overrides() const;
+
   // Every version, by topic in alphabetical order, then in the order they were added.
   std::vector<VersionInfo> list() const;
 
@@ -67,8 +71,9 @@ class Registry {
     explicit Topic(std::type_index t) : args(t) {}
     std::type_index args;
     std::vector<VersionInfo> infos;
-    std::shared_ptr<void> versions;  // a std::vector<Version<Args>>, in step with infos
-    std::string chosen;              // of override_version; empty for none
+    std::shared_ptr<void> versions;            // a std::vector<Version<Args>>, in step with infos
+    std::string chosen;                        // of override_version; empty for none
+    mutable std::atomic<bool> picked = false;  // layers pick in threads of their own
   };
 
   const Topic& topic_of(std::string_view name) const;
@@ -108,7 +113,9 @@ const Version<Args>& Registry::find(std::string_view topic, Backend backend,
 template <class Args>
 const Version<Args>& Registry::pick(std::string_view topic, const Args& shape, const Device& device,
                                     DType compute) const {
-  const std::string& chosen = typed_topic(topic, typeid(Args)).chosen;
+  const Topic& asked = typed_topic(topic, typeid(Args));
+  asked.picked.store(true, std::memory_order_relaxed);
+  const std::string& chosen = asked.chosen;
   const Version<Args>* best = nullptr;
   for (const Version<Args>& v : versions<Args>(topic)) {
     const bool wanted = chosen.empty() || v.name == chosen;

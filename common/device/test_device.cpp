@@ -76,6 +76,15 @@ TEST(CheckLaunch, RefusesWhatAGpuRefuses) {
   EXPECT_NO_THROW(check_launch(bad, kH100.device()));
 }
 
+TEST(CheckLaunch, AGridIsCountedInMoreThan32Bits) {
+  LaunchConfig l = {.kernel = "k", .grid = {1}, .block = {32}};
+  EXPECT_NO_THROW(check_geometry(l));
+  l.grid.x = (std::int64_t{1} << 32) + 1;
+  EXPECT_THAT([&] { check_geometry(l); }, ThrowsMessage<Error>(HasSubstr("4294967297 blocks")));
+  l.grid.x = -1;
+  EXPECT_THROW(check_geometry(l), Error);
+}
+
 TEST(GpuModel, TheLargestOfTheThreeTermsIsTheTime) {
   const Work memory = {.flops = 1e9, .bytes = 2039e9}, maths = {.flops = 312e12, .bytes = 1e9};
   EXPECT_DOUBLE_EQ(model_seconds(kA100, memory, DType::kBF16, 1), 1.0);

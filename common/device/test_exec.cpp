@@ -20,6 +20,7 @@ TEST(Workspace, HandsOutAlignedPiecesAndRefusesMore) {
   EXPECT_THAT([&] { w.take<char>(1); },
               ThrowsMessage<Error>(HasSubstr("0 of 512 bytes left, 256 were asked for")));
   EXPECT_THROW(w.take<char>(-1), Error);
+  EXPECT_THROW(w.take<float>(std::int64_t{1} << 62), Error);  // of 4 bytes: 2^64, which wraps to 0
 }
 
 TEST(Workspace, AScopeGivesBack) {
@@ -36,6 +37,14 @@ TEST(Workspace, CanBorrow) {
   alignas(256) std::byte memory[256];
   Workspace w(View<std::byte, 1>(memory, {256}));
   EXPECT_EQ(static_cast<void*>(w.take<int>(2).data()), memory);
+}
+
+TEST(Workspace, MemoryThatStartsAnywhereIsRefused) {
+  alignas(256) std::byte memory[512];
+  for (const std::int64_t late : {1, 16, 128}) {
+    EXPECT_THROW(Workspace(View<std::byte, 1>(memory + late, {256})), Error) << late;
+  }
+  EXPECT_NO_THROW(Workspace(View<std::byte, 1>(memory + 256, {256})));
 }
 
 TEST(Exec, CarriesWhatAVersionNeeds) {

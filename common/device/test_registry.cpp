@@ -61,6 +61,18 @@ TEST(Registry, AnOverrideIsTakenOrRefusedButNeverIgnored) {
   EXPECT_THROW(r.pick("scale", shape(8), simt_device(), DType::kF32), Error);
 }
 
+TEST(Registry, AnOverrideThatNobodyAskedForIsNamed) {
+  Registry r = ladder();
+  r.add("other", version("v1_naive"));
+  EXPECT_TRUE(r.unused_overrides().empty());
+  r.override_version("scale=v1_naive");
+  r.override_version("other=v1_naive");
+  EXPECT_EQ(r.unused_overrides(), (std::vector<std::string>{"other=v1_naive", "scale=v1_naive"}));
+  (void)r.pick("scale", shape(8), cpu_device(), DType::kF32);
+  const Registry moved = std::move(r);
+  EXPECT_EQ(moved.unused_overrides(), (std::vector<std::string>{"other=v1_naive"}));
+}
+
 TEST(Registry, BadOverridesSayWhatThereIs) {
   Registry r = ladder();
   for (const char* bad : {"scale", "=v1", "scale=", ""}) {

@@ -1,6 +1,7 @@
 #pragma once
 // launch(kernel, config, stream, arguments...): a launch whose geometry is a LaunchConfig, which a
 // pure host function computed and a test can check. For kernels that are versions of a topic.
+// Throws Error for a geometry that is none (check_geometry).
 
 #include <utility>
 
@@ -23,14 +24,18 @@ struct ConfigAtSite {  // and the line of the launch, which the executor's messa
 
 template <class... P, class... A>
 void launch(void (*kernel)(P...), ConfigAtSite at, Stream& stream, A&&... arguments) {
+#if SIMT_GPU
+  const LaunchConfig& c = at;
+#else
+  const LaunchConfig& c = at.config;
+#endif
+  check_geometry(c);
   const auto extent = [](const Extent3& e) {
     return dim3(static_cast<unsigned>(e.x), static_cast<unsigned>(e.y), static_cast<unsigned>(e.z));
   };
 #if SIMT_GPU
-  const LaunchConfig& c = at;
   const dim3 grid = extent(c.grid);
 #else
-  const LaunchConfig& c = at.config;
   GridAtSite grid(extent(c.grid), at.launched_at);
   grid.needs_whole_grid = c.needs_whole_grid;
 #endif

@@ -49,6 +49,17 @@ class Check {
     if (complaints_.empty() && s_.smallest) nonfinite();
     if (complaints_.empty() && s_.batch_invariant) rows_alone();
     if (complaints_.empty() && s_.smallest && s_.backend == Backend::kSimt) schedules();
+    if (complaints_.empty() && s_.smallest && s_.run_in_less) less_scratch();
+    return complaints_;
+  }
+
+  Complaints orders() {
+    if (s_.backend != Backend::kSimt) return {};
+    Operands operands(settings());
+    if (!run(operands, "")) return {};
+    remember(operands);
+    complaints_.clear();
+    schedules();
     return complaints_;
   }
 
@@ -70,6 +81,9 @@ class Check {
       complain(what, s_.run(operands));
     } catch (const std::exception& e) {
       complaints_.push_back(what + "threw: " + e.what());
+      return false;
+    } catch (...) {
+      complaints_.push_back(what + "threw: something that is no std::exception");
       return false;
     }
     complain(what, operands.damage());
@@ -111,8 +125,7 @@ class Check {
     if (!run(operands, "")) return;
     const Values want = s_.reference(operands);
     against_reference(operands, want, "");
-    for (const std::string& name : operands.outputs())
-      first_bytes_[name] = operands.result_bytes(name);
+    remember(operands);
     if (!complaints_.empty() || s_.compute == DType::kF32 || !s_.run_first) return;
     Operands first(settings());
     s_.run_first(first);
@@ -130,6 +143,11 @@ class Check {
                         name, ours.max, theirs.max, ours.frobenius, theirs.frobenius));
       }
     }
+  }
+
+  void remember(Operands& operands) {
+    for (const std::string& name : operands.outputs())
+      first_bytes_[name] = operands.result_bytes(name);
   }
 
   void same_bits(Operands& operands, const std::string& what) {
@@ -193,6 +211,20 @@ class Check {
     }
   }
 
+  void less_scratch() {
+    const std::string what = "in less scratch than it declares: ";
+    Operands operands(settings());
+    try {
+      s_.run_in_less(operands);
+      complaints_.push_back(what + "it did not throw Error");
+    } catch (const Error&) {
+    }
+    complain(what, operands.damage());
+    for (const std::string& name : operands.outputs()) {
+      if (!operands.is_untouched(name)) complaints_.push_back(what + name + ": was written");
+    }
+  }
+
   const Subject& s_;
   const Device& device_;
   Complaints complaints_;
@@ -203,6 +235,10 @@ class Check {
 
 Complaints breaches(const Subject& subject, const Device& device) {
   return Check(subject, device).all();
+}
+
+Complaints order_shows(const Subject& subject, const Device& device) {
+  return Check(subject, device).orders();
 }
 
 std::string name_of_subject(const ::testing::TestParamInfo<Subject>& info) {

@@ -9,7 +9,9 @@
 //   5. on the smallest shape: NaN and infinities in the inputs come out where the reference has
 //   them;
 //   6. if it is batch-invariant: rows alone have the bits they have in the batch;
-//   7. on the executor, on the smallest shape: every schedule gives the same bits.
+//   7. on the executor, on the smallest shape: every schedule gives the same bits;
+//   8. on the smallest shape: with a byte of scratch less than it declares it throws Error, and
+//   writes no output.
 //
 // A chapter's test is:
 //   class FfnContract : public octavo::testing::ContractTest {};
@@ -51,6 +53,8 @@ struct Subject {
   std::function<std::vector<std::string>(Operands&)> run;
   std::function<std::vector<std::string>(Operands&)>
       run_first;  // empty for the first version itself
+  // the version in a byte of scratch less than it declares; empty when it declares none
+  std::function<void(Operands&)> run_in_less;
   std::function<Values(const Operands&)> reference;
   std::function<std::vector<LaunchConfig>(const Device&)>
       launches;  // empty when the version does not say
@@ -60,6 +64,10 @@ struct Subject {
 
 // One sentence for each breach; empty when the contract is kept.
 std::vector<std::string> breaches(const Subject& subject, const Device& device);
+
+// Of a kernel on the executor: the schedules that give other bits than the first, or stop it,
+// whatever the values are; a sentence each. Empty for other backends, and when the first run stops.
+std::vector<std::string> order_shows(const Subject& subject, const Device& device);
 
 // Letters, digits and underscores, as GoogleTest wants them.
 std::string name_of_subject(const ::testing::TestParamInfo<Subject>& info);
@@ -74,10 +82,10 @@ class ContractTest : public ::testing::TestWithParam<Subject> {
 namespace detail {
 
 // Runs one version on operands that `make` builds: guarded and poisoned scratch of exactly the size
-// it declares.
+// it declares, or so many bytes less.
 template <class Args>
 std::vector<std::string> run_version(const Version<Args>& version, const Args& args,
-                                     Operands& operands);
+                                     Operands& operands, std::int64_t less = 0);
 
 template <class Shape, class Args>
 Subject subject_of(const Topic<Shape, Args>& topic, const std::shared_ptr<const Registry>& registry,
@@ -98,12 +106,12 @@ std::vector<Subject> subjects(const Topic<Shape, Args>& topic,
 
 template <class Args>
 std::vector<std::string> detail::run_version(const Version<Args>& v, const Args& args,
-                                             Operands& operands) {
+                                             Operands& operands, std::int64_t less) {
   const Device& device = operands.settings().device;
   Prepared prepared;
   if (v.prepare != nullptr) prepared = v.prepare(operands.weights(), device);
   const std::int64_t bytes = v.workspace != nullptr ? v.workspace(args, device) : 0;
-  return run_in_guarded_scratch(device, operands.settings().compute, bytes,
+  return run_in_guarded_scratch(device, operands.settings().compute, bytes - less,
                                 [&](Exec& exec) { v.run(exec, args, prepared); });
 }
 
@@ -137,6 +145,13 @@ Subject detail::subject_of(const Topic<Shape, Args>& topic,
   };
   s.run = run(&v);
   if (&first != &v) s.run_first = run(&first);
+  const Device listing = v.backend == Backend::kCuda ? kH100.device() : device_of(v.backend);
+  if (v.workspace != nullptr && v.workspace(args_of_shape(topic, shape, compute), listing) > 0) {
+    s.run_in_less = [=](Operands& operands) {
+      (void)registry;
+      (void)run_version(*version, topic.make(shape, operands), operands, 1);
+    };
+  }
   s.reference = [=](const Operands& operands) { return topic.reference(shape, operands); };
   if (v.launches != nullptr) {
     s.launches = [=](const Device& device) {

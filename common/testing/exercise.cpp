@@ -7,6 +7,7 @@
 #include <regex>
 
 #include "common/base/counted.h"
+#include "common/testing/watch.h"
 
 namespace octavo::testing {
 namespace {
@@ -88,24 +89,40 @@ std::string in_words(const std::string& complaint) {
   return sentence;
 }
 
-Verdict judge(const Exercise& exercise) {
+namespace {
+
+// What is wrong with a subject, as lines.
+std::string faults(const Subject& subject, const std::vector<std::string>& found) {
   constexpr std::size_t kShown = 3;  // complaints: the first ones say most
+  std::string lines;
+  for (std::size_t i = 0; i < std::min(kShown, found.size()); ++i) {
+    lines += indented(in_words(found[i]));
+  }
+  if (found.size() > kShown) {
+    lines += fmt::format("  And {} more like these.\n", found.size() - kShown);
+  }
+  const std::vector<std::string> orders = order_shows(subject, device_of(subject.backend));
+  if (orders.empty()) return lines;
+  lines += "  There is a race: the result depends on the order in which threads run.\n";
+  const bool said = std::ranges::find(found, orders.front()) != found.end();
+  return said ? lines : lines + indented(in_words(orders.front()));
+}
+
+}  // namespace
+
+Verdict judge(const Exercise& exercise, const std::function<void(const std::string&)>& begins) {
   std::string lines, first;
   std::size_t wrong = 0, width = 26;
   for (const Subject& subject : exercise.subjects)
     width = std::max(width, name_in_words(subject).size());
   for (const Subject& subject : exercise.subjects) {
-    const std::vector<std::string> found = breaches(subject, device_of(subject.backend));
     const std::string name = name_in_words(subject);
+    begins(name);
+    const std::vector<std::string> found = breaches(subject, device_of(subject.backend));
     lines += fmt::format("  {:<{}}  {}\n", name, width, found.empty() ? "right" : "wrong");
     if (found.empty()) continue;
     if (wrong++ > 0) continue;
-    first = fmt::format("The first that is wrong is {}.\n", name);
-    for (std::size_t i = 0; i < std::min(kShown, found.size()); ++i)
-      first += indented(in_words(found[i]));
-    if (found.size() > kShown) {
-      first += fmt::format("  And {} more like these.\n", found.size() - kShown);
-    }
+    first = fmt::format("The first that is wrong is {}.\n{}", name, faults(subject, found));
   }
   if (wrong > 0) {
     return {false, fmt::format("{}\nNot yet: {} of {} {} wrong.\n{}", lines, wrong,
@@ -113,7 +130,10 @@ Verdict judge(const Exercise& exercise) {
                                wrong == 1 ? "is" : "are", first)};
   }
   Verdict more{.right = true};
-  if (exercise.more) more = exercise.more();
+  if (exercise.more) {
+    begins("what the values do not show");
+    more = exercise.more();
+  }
   const char* const words = more.right ? "Right." : "Not yet: the values are right, but";
   return {more.right, more.text.empty() ? fmt::format("{}\n{}\n", lines, words)
                                         : fmt::format("{}\n{} {}", lines, words, more.text)};
@@ -122,9 +142,17 @@ Verdict judge(const Exercise& exercise) {
 int run_exercise(std::string_view file, const std::function<Exercise()>& make) {
   fmt::print("{}, on the executor\n\n", file);
   std::fflush(stdout);
-  const Verdict verdict = judge(make());
-  fmt::print("{}", verdict.text);
-  return verdict.right ? 0 : 1;
+  try {
+    const Exercise exercise = make();
+    Watch watch(exercise.seconds);
+    const Verdict verdict =
+        judge(exercise, [&watch](const std::string& part) { watch.begins(part); });
+    fmt::print("{}", verdict.text);
+    return verdict.right ? 0 : 1;
+  } catch (const std::exception& e) {
+    fmt::print("Not yet: the run was stopped: {}\n", e.what());
+    return 1;
+  }
 }
 
 }  // namespace octavo::testing

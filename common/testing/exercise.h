@@ -27,10 +27,15 @@ struct Exercise {
   std::vector<Subject> subjects;  // of the reader's version, smallest shapes first
   // What the contract does not ask for; judged when the contract is kept. Null: nothing.
   std::function<Verdict()> more = nullptr;
+  // of real time a subject may take, hundreds of times what any takes; then it has no end
+  int seconds = 60;
 };
 
-// One line a subject, then what is wrong with the first that fails.
-Verdict judge(const Exercise& exercise);
+// One line a subject, then what is wrong with the first that fails; of a kernel also whether the
+// order of its threads shows. `begins` is told what is run next.
+Verdict judge(
+    const Exercise& exercise,
+    const std::function<void(const std::string&)>& begins = [](const std::string&) {});
 
 // One of the contract's complaints (contract.h) as sentences.
 std::string in_words(const std::string& complaint);
@@ -43,7 +48,8 @@ std::vector<Subject> subjects_of(const Topic<Shape, Args>& topic, const Version<
   return subjects(topic, std::shared_ptr<const Registry>(registry));
 }
 
-// Prints the verdict of the exercise that `make` gives. Returns 0 when it is right, else 1.
+// Prints the verdict of the exercise that `make` gives. Returns 0 when it is right, else 1. A crash
+// and a run without end are verdicts too (watch.h); they end the program with 1.
 int run_exercise(std::string_view file, const std::function<Exercise()>& make);
 
 }  // namespace octavo::testing

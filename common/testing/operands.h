@@ -109,6 +109,8 @@ class Operands {
   // What an output holds now; synchronises the stream.
   std::vector<double> result(const std::string& name);
   std::vector<std::byte> result_bytes(const std::string& name);
+  // Whether an operand holds what it held before the run; synchronises the stream.
+  bool is_untouched(const std::string& name) { return result_bytes(name) == get(name).original; }
   // Half the distance from 1 to the next number of the operand's type; 0 for integers.
   double unit_roundoff(const std::string& name) const;
 

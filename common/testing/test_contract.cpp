@@ -204,6 +204,28 @@ TEST(Contract, FindsScratchBeyondWhatWasDeclared) {
   EXPECT_THAT(verdict(greedy), Contains(HasSubstr("y: element 0: got")));
 }
 
+TEST(Contract, FindsAVersionThatWritesBeforeItMissesItsScratch) {
+  Version<Args> late = version("v2", [](Exec& e, const Args& a, const Prepared& p) {
+    naive(e, a, p);
+    const Workspace::Scope scope(e.workspace);
+    (void)e.workspace.take<float>(a.y.size());
+  });
+  late.workspace = [](const Args& a, const Device&) {
+    return Workspace::bytes_for<float>(a.y.size());
+  };
+  EXPECT_THAT(verdict(late),
+              Contains(HasSubstr("in less scratch than it declares: y: was written")));
+  late.run = naive;
+  EXPECT_THAT(verdict(late),
+              Contains(HasSubstr("in less scratch than it declares: it did not throw Error")));
+  late.run = [](Exec& e, const Args& a, const Prepared& p) {
+    const Workspace::Scope scope(e.workspace);
+    (void)e.workspace.take<float>(a.y.size());
+    naive(e, a, p);
+  };
+  EXPECT_THAT(verdict(late), IsEmpty());
+}
+
 TEST(Contract, ChecksWhatPrepareMade) {
   Version<Args> packed = version("v2", [](Exec&, const Args& a, const Prepared& p) {
     const auto& w = p.get<std::vector<float>>();

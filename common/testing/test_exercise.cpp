@@ -2,9 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <limits>
 
+#include "common/simt/executor.h"
 #include "common/testing/example_topic.h"
 
 namespace octavo::testing {
@@ -13,9 +16,9 @@ namespace {
 using example::Args;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using Run = void (*)(Exec&, const Args&, const Prepared&);
+using Body = void (*)(Exec&, const Args&, const Prepared&);
 
-Verdict verdict_on(Run run, std::function<Verdict()> more = nullptr) {
+Verdict verdict_on(Body run, std::function<Verdict()> more = nullptr) {
   return judge({subjects_of(example::matmul_topic(), {.name = "exercise",
                                                       .backend = Backend::kCpu,
                                                       .dtypes = {DType::kF32},
@@ -103,6 +106,72 @@ TEST(Exercise, ARowThatMindsItsNeighbours) {
 TEST(Exercise, ARunThatStops) {
   const Verdict v = verdict_on([](Exec&, const Args&, const Prepared&) { fail("no {}", "room"); });
   EXPECT_THAT(v.text, HasSubstr("The run was stopped: no room\n"));
+}
+
+// Wrong in every order, and in each in another way: a barrier is missing somewhere.
+TEST(Exercise, AWrongResultThatDependsOnTheOrderOfTheThreadsIsARace) {
+  const auto on_executor = [](Body run) {
+    return judge({subjects_of(example::matmul_topic(), {.name = "exercise",
+                                                        .backend = Backend::kSimt,
+                                                        .dtypes = {DType::kF32},
+                                                        .batch_invariant = true,
+                                                        .run = run})});
+  };
+  const Verdict race = on_executor([](Exec& exec, const Args& a, const Prepared& p) {
+    example::naive(exec, a, p);
+    a.y(0, 0) = 100.0f + static_cast<float>(simt::options().schedule);
+  });
+  EXPECT_THAT(race.text, HasSubstr("1 of the 15 elements of y are wrong."));
+  EXPECT_THAT(race.text, HasSubstr("  There is a race: the result depends on the order in which "
+                                   "threads run.\n  With the threads in another order (schedule "
+                                   "rev, seed 1): y has other bits than before."));
+  const Verdict wrong = on_executor([](Exec& exec, const Args& a, const Prepared& p) {
+    example::naive(exec, a, p);
+    a.y(0, 0) = 100;
+  });
+  EXPECT_THAT(wrong.text, HasSubstr("1 of the 15 elements of y are wrong."));
+  EXPECT_THAT(wrong.text, Not(HasSubstr("race")));
+}
+
+TEST(Exercise, WhateverIsThrownStopsTheRunAndNotTheJudge) {
+  const Verdict v = verdict_on([](Exec&, const Args&, const Prepared&) { throw 7; });
+  EXPECT_THAT(v.text, HasSubstr("The run was stopped: something that is no std::exception"));
+}
+
+// What a judge of this version does, as a program of its own whose output is its messages.
+void run_judge(Body run, int seconds) {
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  _exit(run_exercise("file.cu", [&] {
+    return Exercise{
+        .subjects = subjects_of(
+            example::matmul_topic(),
+            {.name = "exercise", .backend = Backend::kCpu, .dtypes = {DType::kF32}, .run = run}),
+        .seconds = seconds};
+  }));
+}
+
+class ExerciseDeathTest : public ::testing::Test {
+ protected:
+  void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+};
+
+TEST_F(ExerciseDeathTest, ARunWithoutEndIsAVerdict) {
+  const Body endless = [](Exec&, const Args&, const Prepared&) {
+    for (volatile int i = 0;; i = i + 1) {
+    }
+  };
+  EXPECT_EXIT(run_judge(endless, 1), ::testing::ExitedWithCode(1),
+              "Not yet: after 1 seconds the run has not come to an end.*\n  It was T:3/N:5/K:7");
+}
+
+TEST_F(ExerciseDeathTest, ACrashIsAVerdict) {
+  const Body astray = [](Exec&, const Args& a, const Prepared&) {
+    *const_cast<volatile float*>(a.y.data() + (std::int64_t{1} << 40)) = 1;
+  };
+  EXPECT_EXIT(run_judge(astray, 60), ::testing::ExitedWithCode(1),
+              "Not yet: the run crashed: something was read or written that is no memory");
+  const Body aborted = [](Exec&, const Args&, const Prepared&) { std::abort(); };
+  EXPECT_EXIT(run_judge(aborted, 60), ::testing::ExitedWithCode(1), "Not yet: the run was aborted");
 }
 
 TEST(Exercise, OtherComplaintsKeepTheirWords) {

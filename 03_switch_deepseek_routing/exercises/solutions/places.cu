@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(kThreads) places_kernel(DispatchParams a) {
     int next = 0;
     for (int n = 0; n < a.T * a.k; ++n) {
       const int slot = slot_at(n, a.T, a.k), id = a.ids[slot];
-      if (id < 0 && e == 0) {
+      if (!a.is_expert(id) && e == 0) {
         a.place[slot] = -1;
         a.kept[slot] = 0.0f;
       }
