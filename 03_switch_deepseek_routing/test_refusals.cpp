@@ -84,7 +84,7 @@ TEST(Refusals, SlotsBeyond31Bits) {
 TEST(Batches, EveryBatchHasTheBitsOfItsRows) {
   for (const GateShape& gate : {deepseek_v3_gate(0), deepseek_v2_gate(0)}) {
     EXPECT_THAT(
-        batch_breaches(grouped_top_k_topic(), registry(), Backend::kCpu, gate, 40, {1, 2, 3, 4, 5}),
+        batch_breaches(grouped_top_k_topic(), registry(), Backend::kCpu, gate, 40, {1, 2, 5}),
         IsEmpty());
     EXPECT_THAT(batch_breaches(grouped_top_k_topic(), registry(), Backend::kSimt, gate, 16, {1}),
                 IsEmpty());
