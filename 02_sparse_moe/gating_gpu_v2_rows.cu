@@ -26,7 +26,8 @@ constexpr int kThreads = 128;
 constexpr int kPiece = 4;  // scores of 16 bytes
 
 // The scores of a row that one lane keeps: piece p of the lane of rank r is experts 4 (p Lanes + r)
-// and the 3 after it. Bit i of `chosen`: score i is chosen, or no expert's.
+// and the 3 after it. Bit i of `chosen`: score i is chosen. Those beyond the last expert are -inf
+// and rank behind the k that there are, also where these are -inf, for their ids are lower.
 template <int Lanes, int Each>
 struct Scores {
   static_assert(Each % kPiece == 0 && Each <= 32);
@@ -45,7 +46,6 @@ struct Scores {
       SIMT_UNROLL
       for (int c = 0; c < kPiece; ++c) {
         z[i + c] = a.bias != nullptr ? v[c] + b[c] : v[c];
-        if (id(i + c) >= a.E) chosen |= 1u << (i + c);
       }
     }
   }

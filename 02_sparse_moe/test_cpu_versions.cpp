@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "02_sparse_moe/cpu_versions.h"
 #include "02_sparse_moe/routing.h"
 #include "02_sparse_moe/versions.h"
@@ -90,6 +92,15 @@ TEST(GroupedExperts, WhatDoesNotFitIsRefused) {
   ExpertsArgs other = args;
   other.weights.gate = {};
   EXPECT_THROW(version.run(exec, other, gated), Error);
+  constexpr std::int64_t E = Layer::E, F = Layer::F, D = Layer::D;
+  for (const auto& [e, f, d] : {std::array{E - 1, F, D}, {E, F - 8, D}, {E, F, D - 8}}) {
+    const Tensor w = Layer::weights(1, f, d);
+    const TensorView matrix(w.view().data(), w.view().dtype(), {e, f, d});
+    const TensorView back(w.view().data(), w.view().dtype(), {e, d, f});
+    const Prepared unlike =
+        version.prepare({{"gate", matrix}, {"up", matrix}, {"down", back}}, cpu_device());
+    EXPECT_THROW(version.run(exec, args, unlike), Error) << matrix.describe();
+  }
   other = args;
   other.order = {args.order.data(), {args.order.size() - 1}};
   EXPECT_THROW(version.run(exec, other, gated), Error);

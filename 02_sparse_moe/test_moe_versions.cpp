@@ -101,6 +101,23 @@ TEST(VersionExperts, PermutingTokensPermutesOutputsBitForBit) {
   }
 }
 
+// The sort of one slot counts every expert, which is more than a row of narrow experts needs.
+TEST(VersionExperts, TheWorkspaceIsEnoughForASortOverManyExperts) {
+  const std::vector<float> half(16, 0.5f), x(4, 1), weight = {1};
+  const std::vector<FfnWeights> experts(
+      200, {.activation = Activation::kRelu, .up = matrix(half, 4, 4), .down = matrix(half, 4, 4)});
+  const std::vector<int> ids = {199};
+  for (const Backend backend : {Backend::kCpu, Backend::kSimt}) {
+    const auto layer = make_experts(versions_on(backend), experts, 1);
+    ThreadPool threads(1);
+    Exec exec(device_of(backend), DType::kF32, threads, layer->workspace(1, 1));
+    std::vector<float> y(4);
+    layer->forward(exec, View<const float, 2>(x, {1, 4}), View<const int, 2>(ids, {1, 1}),
+                   View<const float, 2>(weight, {1, 1}), View<float, 2>(y, {1, 4}));
+    EXPECT_EQ(y, std::vector<float>(4, 4));
+  }
+}
+
 TEST(VersionExperts, WhatDoesNotFitIsRefused) {
   const Stack stack(Activation::kSilu, true);
   EXPECT_THROW(make_experts(versions_on(Backend::kCpu), {}, kTopK), Error);

@@ -207,10 +207,10 @@ testing::Topic<AlignShape, AlignArgs> align_topic() {
                   {40, 8, 256, Spread::kSkew},
                   {300, 4, 7, Spread::kOne},
                   {65, 8, 5, Spread::kNone},
-                  {1100, 2, 6, Spread::kHoles},
+                  {1100, 2, 70, Spread::kHoles},
                   {0, 2, 8},
                   {300, 8, 1024}};
-  topic.smallest = 9;  // three chunks, with slots that go nowhere
+  topic.smallest = 9;  // three chunks, three warps of experts, slots that go nowhere
   topic.describe = [](const AlignShape& s) {
     return fmt::format("T:{}/k:{}/E:{}/{}", s.T, s.k, s.E, name_of(s.spread));
   };

@@ -47,14 +47,13 @@ __device__ bool score_row(const GateParams& a, const float* logits, float* s, fl
   return true;
 }
 
-// Bit g: the token may use group g. Lane g scores group g.
+// Bit g: the token may use group g. Lane g scores group g; the bits beyond the last mean nothing.
 __device__ unsigned kept_groups(const GateParams& a, const float* b) {
   const int lane = static_cast<int>(lane_index()), size = a.E / a.groups;
   BestTwo best;
   for (int i = 0; lane < a.groups && i < size; ++i) best.take(b[lane * size + i]);
   const float score = a.best_two ? best.first + best.second : best.first;
-  const bool kept = group_is_kept(score, a.groups, a.top_groups);
-  return __ballot_sync(kFullMask, lane < a.groups && kept);
+  return __ballot_sync(kFullMask, group_is_kept(score, a.groups, a.top_groups));
 }
 
 __global__ void __launch_bounds__(kGateThreads) row_kernel(GateParams a) {

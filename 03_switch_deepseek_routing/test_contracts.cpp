@@ -1,5 +1,6 @@
 // The contract of common/testing for every version of this chapter.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "03_switch_deepseek_routing/topics.h"
@@ -25,6 +26,34 @@ INSTANTIATE_TEST_SUITE_P(CapacityDispatch, CapacityDispatchContract,
                          ::testing::ValuesIn(subjects(capacity_dispatch_topic(),
                                                       registry_of(append_versions))),
                          name_of_subject);
+
+// At the edges of what the kernels say they take, and beyond: what a version takes, it does.
+template <class Shape, class Args>
+void expect_limit(testing::Topic<Shape, Args> topic, const Shape& shape, int kernels) {
+  topic.shapes = {shape};
+  topic.smallest = 1;  // none
+  int taken = 0;
+  for (const testing::Subject& s : subjects(topic, registry_of(append_versions))) {
+    if (s.backend == Backend::kCuda || s.compute != DType::kF32) continue;
+    taken += s.backend == Backend::kSimt;
+    EXPECT_THAT(breaches(s, device_of(s.backend)), ::testing::IsEmpty()) << s.label;
+  }
+  EXPECT_EQ(taken, kernels) << topic.describe(shape);
+}
+
+TEST(Limits, OfGroupedTopK) {
+  const auto gate = [](std::int64_t E, std::int64_t k, std::int64_t groups, std::int64_t top) {
+    return GateShape{3, {.experts = E, .top_k = k, .groups = groups, .top_groups = top}};
+  };
+  expect_limit(grouped_top_k_topic(), gate(1024, 32, 32, 31), 2);  // a lane a choice, and a group
+  expect_limit(grouped_top_k_topic(), gate(1024, 33, 1, 1), 0);
+  expect_limit(grouped_top_k_topic(), gate(1056, 32, 1, 1), 0);  // a lane marks 32 experts
+  expect_limit(grouped_top_k_topic(), gate(1024, 32, 64, 63), 0);
+  expect_limit(grouped_top_k_topic(), gate(96, 4, 3, 2), 1);  // v2's groups are whole lanes
+  expect_limit(grouped_top_k_topic(), gate(48, 4, 4, 2), 1);
+}
+
+TEST(Limits, OfCapacityDispatch) { expect_limit(capacity_dispatch_topic(), {3, 1024, 2, 1}, 2); }
 
 }  // namespace
 }  // namespace octavo::switch_routing

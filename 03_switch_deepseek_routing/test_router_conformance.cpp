@@ -177,7 +177,7 @@ class RouterConformance : public ::testing::TestWithParam<Gate> {
 };
 
 TEST_P(RouterConformance, ForEveryNumberOfExperts) {
-  for (std::int64_t E : {1, 3, 5, 60, 64, 160, 256, 384, 1024}) check(5, E);
+  for (std::int64_t E : {1, 3, 5, 60, 64, 65, 160, 256, 257, 384, 513, 1024}) check(5, E);
 }
 
 TEST_P(RouterConformance, ForEveryNumberOfTokens) {
@@ -208,6 +208,7 @@ TEST_P(RouterConformance, BadRowsStayAlone) {
             distinct.insert(got.ids[i]);
             EXPECT_TRUE(got.ids[i] >= 0 && got.ids[i] < E);
             EXPECT_EQ(std::isnan(got.weights[i]), bad) << value << all;
+            if (bad) EXPECT_EQ(got.ids[i], s % r.top_k) << value << all;
           } else {
             EXPECT_EQ(got.ids[i], want.ids[i]);
             EXPECT_EQ(got.weights[i], want.weights[i]);
@@ -219,16 +220,24 @@ TEST_P(RouterConformance, BadRowsStayAlone) {
   }
 }
 
-// Every score equal, then equal groups: the lower id, the lower group.
+// Every score equal, then all that are not the first so small that they round to 0, then equal
+// groups: the lower id, the lower group.
 TEST_P(RouterConformance, TiesGoToTheLower) {
-  for (std::int64_t E : {3, 60, 64, 256}) {
+  for (std::int64_t E : {3, 60, 64, 160, 256}) {
     const DeepseekRouting r = routing_of(GetParam(), E);
     std::vector<int> want(static_cast<std::size_t>(r.top_k));
     std::iota(want.begin(), want.end(), 0);
     const std::int64_t size = E / r.groups;
     for (const auto* version : versions(r)) {
-      EXPECT_EQ(run(version, r, std::vector<float>(static_cast<std::size_t>(E), 0.5f), {}).ids,
-                want);
+      for (float value : {0.5f, -200.0f}) {
+        std::vector<float> equal(static_cast<std::size_t>(E), value);
+        for (const float first : {value, 0.5f}) {
+          equal[0] = first;
+          const Result got = run(version, r, equal, {});
+          EXPECT_EQ(got.ids, want);
+          EXPECT_TRUE(std::ranges::none_of(got.weights, [](float w) { return std::isnan(w); }));
+        }
+      }
       // The last expert of each group is the best of it.
       std::vector<float> logits(static_cast<std::size_t>(E), -1.0f);
       for (std::int64_t g = 0; g < r.groups; ++g) {
