@@ -1,6 +1,7 @@
 #include "03_switch_deepseek_routing/communicator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <exception>
 #include <mutex>
@@ -12,14 +13,20 @@
 namespace octavo::switch_routing {
 namespace {
 
-// What the threads of one run share: where each rank's outgoing data lie between two barriers.
+// What the threads of one run share: where each rank's outgoing data lie between two barriers, and
+// whether a rank is gone, so that its data are too.
 struct Meeting {
   explicit Meeting(int ranks)
       : barrier(ranks),
         ints(static_cast<std::size_t>(ranks)),
         floats(static_cast<std::size_t>(ranks)),
         counts(static_cast<std::size_t>(ranks)) {}
+  void all_ready() {
+    barrier.arrive_and_wait();
+    require(!left, "expert parallelism: a rank has left");
+  }
   std::barrier<> barrier;
+  std::atomic<bool> left = false;
   std::vector<const int*> ints;
   std::vector<const float*> floats;
   std::vector<const std::vector<int>*> counts;
@@ -34,7 +41,7 @@ class ThreadCommunicator : public Communicator {
  private:
   void all_to_all(const int* send, int* receive, int each) override {
     meeting_.ints[static_cast<std::size_t>(rank_)] = send;
-    meeting_.barrier.arrive_and_wait();  // everyone's data lie ready
+    meeting_.all_ready();
     for (const int* from : meeting_.ints) receive = std::copy_n(from + rank_ * each, each, receive);
     meeting_.barrier.arrive_and_wait();  // and have been taken: they may change again
   }
@@ -44,7 +51,7 @@ class ThreadCommunicator : public Communicator {
     const auto me = static_cast<std::size_t>(rank_);
     meeting_.floats[me] = send;
     meeting_.counts[me] = &send_counts;
-    meeting_.barrier.arrive_and_wait();  // everyone's data lie ready
+    meeting_.all_ready();
     for (std::size_t r = 0; r < meeting_.floats.size(); ++r) {
       const std::vector<int>& counts = *meeting_.counts[r];
       const int before = std::accumulate(counts.begin(), counts.begin() + rank_, 0);
@@ -118,6 +125,7 @@ void run_ranks(int ranks, const std::function<void(Communicator&)>& body) {
         const std::lock_guard lock(mutex);
         if (!error) error = std::current_exception();
       }
+      meeting.left = true;
       meeting.barrier.arrive_and_drop();  // nobody waits for who has left
     });
   }

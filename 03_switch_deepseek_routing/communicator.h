@@ -37,7 +37,7 @@ class Communicator {
 };
 
 // Runs `body` once for each rank, a thread each, and returns when all have. Rethrows the first
-// error; wants bodies that fail together or not at all.
+// error; a rank that exchanges with one that has left gets an Error too.
 void run_ranks(int ranks, const std::function<void(Communicator&)>& body);
 
 }  // namespace octavo::switch_routing
