@@ -55,8 +55,8 @@ CapacityFactor capacity_factor(std::string_view decimal) {
 }
 
 std::int64_t capacity(CapacityFactor factor, std::int64_t T, std::int64_t E, std::int64_t top_k) {
-  constexpr std::int64_t kMost = 1'000'000'000;  // of T k: products below stay under 2^63
-  require(E >= 1 && top_k >= 1 && T >= 0 && T <= kMost / top_k,
+  constexpr std::int64_t kMost = 1'000'000'000;  // of T k and of E: products below stay under 2^63
+  require(E >= 1 && E <= kMost && top_k >= 1 && T >= 0 && T <= kMost / top_k,
           "capacity: {} tokens, {} choices each, {} experts", T, top_k, E);
   require(factor.numerator >= 1 && factor.denominator >= 1 && factor.numerator <= 1'000'000 &&
               factor.denominator <= 1'000'000,
@@ -64,7 +64,7 @@ std::int64_t capacity(CapacityFactor factor, std::int64_t T, std::int64_t E, std
           factor.denominator);
   const std::int64_t above = factor.numerator * top_k * T, below = factor.denominator * E;
   const std::int64_t rows = above / below + (above % below != 0 ? 1 : 0);
-  return std::min(T, std::max<std::int64_t>(1, rows));
+  return std::min(T, rows);
 }
 
 Choices switch_top1(View<const float, 2> logits) {

@@ -2,6 +2,8 @@
 // What the kernels of "capacity_dispatch" get by value, and the step that both take: 256 slots in
 // order of priority are ranked among those that want the same expert.
 
+#include <algorithm>
+
 #include "03_switch_deepseek_routing/capacity_dispatch.h"
 #include "common/simt/simt.h"
 
@@ -25,7 +27,7 @@ inline DispatchParams params_of(const CapacityDispatchArgs& a) {
           .T = static_cast<int>(a.ids.extent(0)),
           .k = static_cast<int>(a.ids.extent(1)),
           .E = static_cast<int>(a.experts()),
-          .C = static_cast<int>(a.capacity)};
+          .C = static_cast<int>(std::min(a.capacity, a.slots()))};
 }
 
 inline constexpr int kDispatchThreads = 256, kDispatchWarps = kDispatchThreads / 32;

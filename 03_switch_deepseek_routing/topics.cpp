@@ -116,8 +116,10 @@ testing::Topic<GateShape, GroupedTopKArgs> grouped_top_k_topic() {
 testing::Topic<DispatchShape, CapacityDispatchArgs> capacity_dispatch_topic() {
   testing::Topic<DispatchShape, CapacityDispatchArgs> topic;
   topic.name = "capacity_dispatch";
-  topic.shapes = {{1, 1, 1, 1},    {3, 2, 2, 0},     {5, 3, 2, 2},     {127, 60, 2, 4},
-                  {1300, 8, 1, 9}, {257, 5, 4, 300}, {65, 1024, 2, 1}, {0, 4, 2, 1}};
+  topic.shapes = {
+      {1, 1, 1, 1},     {3, 2, 2, 0},    {5, 3, 2, 2},
+      {127, 60, 2, 4},  {1300, 8, 1, 9}, {257, 5, 4, 300},
+      {65, 1024, 2, 1}, {0, 4, 2, 1},    {5, 3, 2, std::int64_t{1} << 31}};  // beyond an int
   topic.smallest = 5;  // two chunks and a tail; four choices
   topic.describe = [](const DispatchShape& s) {
     return fmt::format("T:{}/E:{}/k:{}/C:{}", s.T, s.E, s.k, s.C);
