@@ -7,7 +7,6 @@
 
 #include "03_switch_deepseek_routing/capacity.h"
 #include "common/base/error.h"
-#include "common/testing/random.h"
 
 namespace octavo::switch_routing {
 namespace {
