@@ -11,7 +11,7 @@
 
 namespace octavo::switch_routing {
 
-// Applies expert e to rows x [M, D], giving y [M, D]. Rows do not influence each other.
+// Applies expert e to rows x [M, D], giving y [M, D]; M >= 1. Rows do not influence each other.
 using RunExpert = std::function<void(std::int64_t e, View<const float, 2> x, View<float, 2> y)>;
 
 // One layer for this rank's tokens, by the plan for them alone. x, y [T, D], T >= 0 and its own on

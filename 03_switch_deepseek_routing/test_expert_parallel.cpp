@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <set>
 
 #include "02_sparse_moe/moe.h"
 #include "03_switch_deepseek_routing/test_expert_parallel.h"
@@ -83,6 +84,14 @@ TEST(ExpertParallel, AllRowsMayGoToOneRank) {
   }
   sort_slots(layer.plan);
   EXPECT_EQ(spread(layer, {0, 3, 5, 7, 9}).y, whole(layer));
+  std::set<std::int64_t> ran;
+  run_ranks(1, [&](Communicator& one) {
+    std::vector<float> y(layer.x.size());
+    const auto run = [&](std::int64_t e, View<const float, 2>, View<float, 2>) { ran.insert(e); };
+    expert_parallel_layer(one, layer.plan, run, {layer.x.data(), {9, SpreadLayer::D}},
+                          {y.data(), {9, SpreadLayer::D}});
+  });
+  EXPECT_EQ(ran, (std::set<std::int64_t>{6, 7}));  // an expert without rows is not run
 }
 
 // Counts and rows of equation 16: exactly what crosses, and near the formula for even routing.
@@ -101,6 +110,25 @@ TEST(ExpertParallel, BytesAreThoseOfTheFormula) {
   const double formula = all_to_all_bytes(T, SpreadLayer::k, D, R, 4, 4);
   EXPECT_LT(std::abs(static_cast<double>(bytes) / formula - 1), 0.05);
   EXPECT_EQ(spread(layer, {0, T}).bytes, 0);
+  // A node of 8 for DeepSeek-V3, one byte there and two back: 7 of 8 rows leave.
+  EXPECT_EQ(all_to_all_bytes(4096, 8, 7168, 8, 1, 2), 4096.0 * 8 * 7168 * 3 * 7 / 8);
+}
+
+// Rank 0 sends a row to itself and three to rank 1, which sends it nothing.
+TEST(Communicator, CountsTheBytesThatARankSends) {
+  std::vector<float> received[2];
+  std::int64_t bytes[2];
+  run_ranks(2, [&](Communicator& ranks) {
+    const auto me = static_cast<std::size_t>(ranks.rank());
+    const std::vector<float> send = {1, 2, 3, 4, 5, 6, 7, 8};
+    received[me] = me == 0 ? ranks.exchange_rows(send, {1, 3}, {1, 0}, 2)
+                           : ranks.exchange_rows({}, {0, 0}, {3, 0}, 2);
+    bytes[me] = ranks.bytes_sent();
+  });
+  EXPECT_EQ(received[0], (std::vector<float>{1, 2}));
+  EXPECT_EQ(received[1], (std::vector<float>{3, 4, 5, 6, 7, 8}));
+  EXPECT_EQ(bytes[0], 3 * 2 * 4);
+  EXPECT_EQ(bytes[1], 0);
 }
 
 TEST(ExpertParallel, TheFormulaTakesSizesWhoseProductOverflows) {
@@ -172,12 +200,31 @@ TEST(Communicator, AnExchangeThatMpiCannotCountIsRefused) {
     run_ranks(1, [width](Communicator& ranks) { ranks.exchange_rows({}, {1}, {1}, width); });
   };
   EXPECT_THROW(send(std::int64_t{1} << 31), Error);
+  const auto halves = [](Communicator& ranks) {  // each fits, and both together do not
+    ranks.exchange_rows({}, {1, 1}, {0, 0}, std::int64_t{1} << 30);
+  };
+  EXPECT_THROW(run_ranks(2, halves), Error);
   EXPECT_THROW(run_ranks(0, [](Communicator&) {}), Error);
 }
 
 TEST(ExpertParallel, RanksDivideTheExperts) {
   const SpreadLayer layer(6);
   EXPECT_THROW(spread(layer, {0, 2, 4, 6}), Error);
+}
+
+TEST(ExpertParallel, RowsAreThoseOfThePlan) {
+  const SpreadLayer layer(6);
+  std::vector<float> y(layer.x.size());
+  const auto run = [&](std::int64_t rows_in, std::int64_t rows_out) {
+    run_ranks(1, [&](Communicator& one) {
+      expert_parallel_layer(one, layer.plan, layer.run(),
+                            {layer.x.data(), {rows_in, SpreadLayer::D}},
+                            {y.data(), {rows_out, SpreadLayer::D}});
+    });
+  };
+  EXPECT_NO_THROW(run(6, 6));
+  EXPECT_THROW(run(5, 5), Error);
+  EXPECT_THROW(run(6, 5), Error);
 }
 
 }  // namespace
