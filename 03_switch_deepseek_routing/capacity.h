@@ -22,7 +22,8 @@ struct CapacityFactor {
 // more than six digits.
 CapacityFactor capacity_factor(std::string_view decimal);
 
-// Equation 2: min(T, max(1, ceil(factor k T / E))) rows an expert, in whole numbers throughout.
+// Equation 2: min(T, ceil(factor k T / E)) rows an expert, in whole numbers throughout. At least 1
+// where there are tokens.
 std::int64_t capacity(CapacityFactor factor, std::int64_t T, std::int64_t E, std::int64_t top_k);
 
 // What tokens want, before any capacity.

@@ -44,6 +44,8 @@ TEST(Capacity, IsTheCeilingOfAnExactFraction) {
 TEST(Capacity, OnlyDecimalNumbersAreFactors) {
   EXPECT_EQ(capacity_factor("1.25").numerator, 125);
   EXPECT_EQ(capacity_factor("1.25").denominator, 100);
+  EXPECT_EQ(capacity_factor("190.325").numerator, 190325);  // six digits, and any of the ten
+  EXPECT_EQ(capacity_factor("190.325").denominator, 1000);
   for (const char* bad : {"", "0", "0.0", "-1", "1e3", "1.2.3", "1,5", "1234567", "."}) {
     EXPECT_THROW(capacity_factor(bad), Error) << bad;
   }
@@ -51,6 +53,19 @@ TEST(Capacity, OnlyDecimalNumbersAreFactors) {
   EXPECT_THROW(capacity({1, 1}, 8, 0, 1), Error);
   EXPECT_THROW(capacity({1, 64}, 8, std::int64_t{1} << 58, 1), Error);  // 64 E wraps to 0
   EXPECT_EQ(capacity({1'000'000, 1'000'000}, 1'000'000'000, 1'000'000'000, 1), 1);
+}
+
+// Beyond these limits a product would not be exact any more.
+TEST(Capacity, NumbersThatMeanNothingAreRefused) {
+  constexpr std::int64_t kMillion = 1'000'000, kLarge = 10'000'000 * kMillion;
+  EXPECT_EQ(capacity({kMillion, 1}, 1000 * kMillion, 1, 1), 1000 * kMillion);
+  EXPECT_EQ(capacity({1, kMillion}, 1000 * kMillion, 1, 1), 1000);
+  for (const CapacityFactor bad : {CapacityFactor{kMillion + 1, 1}, {1, kMillion + 1}, {1, 0}}) {
+    EXPECT_THROW(capacity(bad, 8, 4, 1), Error);
+  }
+  EXPECT_THROW(capacity({1, 1}, -1, 4, 1), Error);
+  EXPECT_THROW(capacity({1, 1}, 8, 4, 0), Error);
+  EXPECT_THROW(capacity({kMillion, 1}, kLarge, 4, 1), Error);
 }
 
 TEST(SwitchTop1, TheWeightIsTheProbability) {
@@ -61,6 +76,7 @@ TEST(SwitchTop1, TheWeightIsTheProbability) {
   EXPECT_EQ(c.ids, (Ids{1, 0}));  // a tie goes to the lower expert
   EXPECT_NEAR(c.weights[0], 0.7, 1e-6);
   EXPECT_NEAR(c.weights[1], 0.4, 1e-6);
+  EXPECT_THROW(switch_top1(View<const float, 2>(nullptr, {2, 0})), Error);
 }
 
 // The task's loss reaches the router only through that weight: with a renormalised one it would
@@ -94,6 +110,14 @@ TEST(GshardTop2, WeightsAreOverTheTwoAndTheSecondIsDrawn) {
   EXPECT_THROW(gshard_top2(rows(u, 1), View<const float, 1>(u, {4})), Error);
 }
 
+// u < 2 g2 holds for no u, not even 0.
+TEST(GshardTop2, ASecondExpertWorthNothingIsNeverDrawn) {
+  const std::vector<float> logits = {0, -std::numeric_limits<float>::infinity()}, u = {0};
+  const Choices c = gshard_top2(rows(logits, 2), View<const float, 1>(u, {1}));
+  EXPECT_EQ(c.ids, (Ids{0, -1}));
+  EXPECT_EQ(c.weights, (Weights{1, 0}));
+}
+
 // Three tokens, room for one each: token 2's first choice goes before token 0's second.
 const Choices kThree = {.tokens = 3,
                         .experts = 3,
@@ -117,6 +141,10 @@ TEST(Place, TheLargestWeightsStayUnderTheOtherPolicy) {
   std::fill(equal.weights.begin(), equal.weights.end(), 0.5f);
   const CapacityPlan ties = place(equal, 1, DropPolicy::kProbability, AfterDrop::kKeep);
   EXPECT_EQ(ties.ids, place(equal, 1, DropPolicy::kPosition, AfterDrop::kKeep).ids);
+  const Choices one = {
+      .tokens = 3, .experts = 1, .top_k = 1, .ids = {0, 0, 0}, .weights = {0.4f, 0.2f, 0.5f}};
+  EXPECT_EQ(place(one, 2, DropPolicy::kProbability, AfterDrop::kKeep).place,
+            (Ids{0, -1, 1}));  // weights say who stays, and not where
 }
 
 TEST(Place, WhatRemainsOfAWeightIsAPolicy) {
@@ -288,6 +316,7 @@ TEST(Placement, OfThePublishedModels) {
   EXPECT_TRUE(is_sparse({0, 2}, 1));
   EXPECT_EQ(sparse({0, 1}, 32), 32);  // Mixtral
   EXPECT_EQ(sparse({3, 1}, 61), 58);  // DeepSeek-V3
+  EXPECT_TRUE(is_sparse({1, 2}, 1));  // the period counts from the first block of all
   EXPECT_THROW(is_sparse({0, 0}, 0), Error);
   EXPECT_THROW(is_sparse({-1, 1}, 0), Error);
   EXPECT_THROW(is_sparse({0, 1}, -1), Error);
