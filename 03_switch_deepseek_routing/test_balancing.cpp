@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "03_switch_deepseek_routing/balancing.h"
 #include "common/base/error.h"
@@ -50,6 +52,70 @@ TEST(BalancingLab, GradientsAreTheSlopesOfTheLoss) {
     }
     EXPECT_GT(largest, 2e-3);  // else the tolerance would say nothing
   }
+}
+
+// Adam (algorithm 1 of the paper), the bias, and what is reported of the last fifth of the steps.
+TEST(BalancingLab, TrainsAndReportsByTheDefinitions) {
+  for (LabSettings s :
+       {settings(GateScore::kSoftmax, 0.1, 0), settings(GateScore::kSigmoid, 0, 0.02f)}) {
+    s.tokens = 32;
+    s.steps = 40;
+    LabModel model(s);
+    std::vector<double> g, m(model.parameters.size()), v(model.parameters.size());
+    std::vector<std::int64_t> all[2] = {std::vector<std::int64_t>(8), std::vector<std::int64_t>(8)};
+    std::vector<std::int64_t> last(8);
+    double mse = 0, violation = 0;
+    for (int i = 0; i < 40; ++i) {
+      const LabModel::Step step = model.run(lab_batch(s, i), &g);
+      for (std::size_t p = 0; p < g.size(); ++p) {
+        m[p] = 0.9 * m[p] + 0.1 * g[p];
+        v[p] = 0.999 * v[p] + 0.001 * g[p] * g[p];
+        const double m_hat = m[p] / (1 - std::pow(0.9, i + 1)),
+                     v_hat = v[p] / (1 - std::pow(0.999, i + 1));
+        model.parameters[p] -= 0.003 * m_hat / (std::sqrt(v_hat) + 1e-8);
+      }
+      for (std::size_t e = 0; e < 8; ++e) {  // the mean load is 4
+        all[i / 20][e] += step.load[e];
+        if (step.load[e] != 4) model.bias[e] += step.load[e] < 4 ? s.gamma : -s.gamma;
+        if (i >= 32) last[e] += step.load[e];
+      }
+      if (i >= 32) mse += step.mse / 8;
+      if (i >= 32) violation += max_violation(step.load) / 8;
+    }
+    const LabResult result = train_lab(s);
+    EXPECT_TRUE(result.finite);
+    EXPECT_NEAR(result.mse, mse, 1e-9);
+    EXPECT_NEAR(result.max_vio_batch, violation, 1e-9);
+    EXPECT_NEAR(result.max_vio_global, max_violation(last), 1e-9);
+    EXPECT_NEAR(result.effective_experts, effective_experts(last), 1e-9);
+    EXPECT_EQ(result.share[0], static_cast<double>(*std::ranges::max_element(last)) / (8 * 32));
+    EXPECT_TRUE(std::ranges::is_sorted(result.share, std::greater<>()));
+    EXPECT_EQ(result.history,
+              (std::vector<double>{effective_experts(all[0]), effective_experts(all[1])}));
+  }
+}
+
+// The last fifth of few steps is the last one.
+TEST(BalancingLab, OneStepIsATraining) {
+  LabSettings s = settings(GateScore::kSoftmax, 0, 0);
+  s.steps = 1;
+  EXPECT_EQ(train_lab(s).mse, LabModel(s).run(lab_batch(s, 0), nullptr).mse);
+}
+
+TEST(BalancingLab, ADivergedRunSaysSoAndStops) {
+  LabSettings s = settings(GateScore::kSoftmax, 1e308, 0);
+  s.steps = 40;
+  const LabResult result = train_lab(s);
+  EXPECT_FALSE(result.finite);
+  EXPECT_TRUE(result.history.empty());
+}
+
+// A softmax is of differences, so that scores have a loss however large they are.
+TEST(BalancingLab, LargeScoresAreNoFault) {
+  const LabSettings s = settings(GateScore::kSoftmax, 0.1, 0);
+  LabModel model(s);
+  for (std::size_t i = 0; i < kLabExperts * kLabWidth; ++i) model.parameters[i] *= 1e5;
+  EXPECT_TRUE(std::isfinite(model.run(lab_batch(s, 0), nullptr).loss));
 }
 
 class BalancingLabOfSeed : public ::testing::TestWithParam<std::uint64_t> {
@@ -105,6 +171,12 @@ TEST(BalancingLab, TokensChooseAmongTheExpertsThereAre) {
     s.experts = experts;
     EXPECT_THROW(LabModel{s}, Error);
   }
+  LabSettings s = settings(GateScore::kSigmoid, 0, 0);
+  s.tokens = 0;
+  EXPECT_THROW(LabModel{s}, Error);
+  s.tokens = 1;
+  s.steps = 0;
+  EXPECT_THROW(LabModel{s}, Error);
 }
 
 TEST(Balancing, ALoadThatIsNoneIsRefused) {

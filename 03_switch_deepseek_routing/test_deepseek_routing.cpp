@@ -7,6 +7,7 @@
 
 #include "03_switch_deepseek_routing/deepseek_routing.h"
 #include "03_switch_deepseek_routing/deepseek_versions.h"
+#include "03_switch_deepseek_routing/grouped_top_k.h"
 #include "03_switch_deepseek_routing/versions.h"
 #include "common/base/error.h"
 #include "common/base/threads.h"
@@ -202,9 +203,15 @@ TEST(DeepseekRouting, WhatDoesNotFitIsRefused) {
     DeepseekRouter(r, std::vector<float>(biases, bias));
   };
   EXPECT_NO_THROW(make({.experts = 8, .top_k = 4, .groups = 4, .top_groups = 2}));
+  EXPECT_NO_THROW(make({.experts = 8,
+                        .top_k = 2,
+                        .groups = 8,
+                        .top_groups = 2,
+                        .group_score = GroupScore::kBest}));  // one expert is its group's best
   for (const DeepseekRouting& bad : {DeepseekRouting{.experts = 8, .top_k = 9},
                                      {.experts = 8, .top_k = 0},
                                      {.experts = 8, .top_k = 5, .groups = 4, .top_groups = 2},
+                                     {.experts = 8, .top_k = 1, .groups = 0},
                                      {.experts = 8, .top_k = 1, .groups = 3, .top_groups = 1},
                                      {.experts = 8, .top_k = 1, .groups = 8, .top_groups = 1},
                                      {.experts = 8, .top_k = 1, .groups = 4, .top_groups = 5},
@@ -224,8 +231,12 @@ TEST(DeepseekRouting, AFactorysRouterIsTheReferences) {
   constexpr std::int64_t kT = 21;
   const auto registry = registry_of(switch_routing::append_versions);
   for (const bool biased : {true, false}) {
-    const DeepseekRouting v3{
-        .experts = 256, .top_k = 8, .groups = 8, .top_groups = 4, .scaling = 2.5};
+    const DeepseekRouting v3{.experts = 256,
+                             .top_k = 8,
+                             .groups = 8,
+                             .top_groups = 4,
+                             .normalize = biased,
+                             .scaling = 2.5};
     const std::vector<float> bias = biased ? negative_biases(256, 4) : std::vector<float>();
     const std::vector<float> z = testing::normal(kT * 256, 5);
     const View<const float, 2> logits(z, {kT, 256});
@@ -239,11 +250,39 @@ TEST(DeepseekRouting, AFactorysRouterIsTheReferences) {
       std::vector<float> weights(ids.size());
       router->choose(exec, logits, View<int, 2>(ids, {kT, 8}), View<float, 2>(weights, {kT, 8}));
       EXPECT_EQ(ids, want.ids) << name_of(device.backend);
+      EXPECT_EQ(router->route(logits).ids, want.ids) << name_of(device.backend);
       for (std::size_t i = 0; i < weights.size(); ++i) {
         EXPECT_NEAR(weights[i], want.weights[i], 1e-5) << name_of(device.backend);
       }
     }
   }
+}
+
+TEST(DeepseekRouting, AFactorysRouterNeedsTheScratchOfItsVersion) {
+  const auto registry = std::make_shared<Registry>();
+  registry->add("grouped_top_k",
+                Version<switch_routing::GroupedTopKArgs>{
+                    .name = "needy",
+                    .backend = Backend::kCpu,
+                    .dtypes = {DType::kF32},
+                    .batch_invariant = true,
+                    .workspace = [](const auto& a, const Device&) { return 24 * a.rows(); },
+                    .run = [](Exec&, const auto&, const Prepared&) {}});
+  const VersionLinearFactory factory(registry, cpu_device());
+  EXPECT_EQ(make_deepseek_router(factory, {.experts = 4, .top_k = 2})->workspace(7), 24 * 7);
+}
+
+TEST(BiasUpdate, MovesByTheSignAlone) {
+  std::vector<float> bias = {0, 0, 0, 1};
+  update_bias({bias.data(), {4}}, {10, 2, 4, 0}, 0.25f);  // the mean is 4
+  EXPECT_EQ(bias, (std::vector<float>{-0.25f, 0.25f, 0, 1.25f}));
+  update_bias({bias.data(), {4}}, {5, 5, 5, 5}, 0.25f);
+  EXPECT_EQ(bias, (std::vector<float>{-0.25f, 0.25f, 0, 1.25f}));
+  update_bias({bias.data(), {4}}, {1, 1, 1, 0}, 0.25f);  // the mean is 3/4, not 0 or 1
+  EXPECT_EQ(bias, (std::vector<float>{-0.5f, 0, -0.25f, 1.5f}));
+  EXPECT_THROW(update_bias({bias.data(), {4}}, {1, 2}, 0.25f), Error);
+  EXPECT_THROW(update_bias({bias.data(), {4}}, {-1, 0, 0, 0}, 0.25f), Error);
+  EXPECT_THROW(update_bias({bias.data(), {4}}, {INT64_MAX / 2, 0, 0, 0}, 0.25f), Error);
 }
 
 }  // namespace

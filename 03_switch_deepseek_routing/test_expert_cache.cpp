@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <set>
 
 #include "03_switch_deepseek_routing/expert_cache.h"
 #include "common/base/error.h"
-#include "common/model/test_files.h"
 
 namespace octavo::switch_routing {
 namespace {
@@ -29,6 +27,23 @@ TEST(ExpertCache, PoliciesByHand) {
   EXPECT_EQ(hits(trace, CachePolicy::kOracle, 2), 4);
   for (auto policy : {CachePolicy::kLru, CachePolicy::kLfu, CachePolicy::kOracle}) {
     EXPECT_EQ(hits(trace, policy, 3), 5);  // all but the first uses
+  }
+  // As often used as each other: 1, not used for longer, makes room for 2.
+  EXPECT_EQ(hits(single({1, 0, 1, 0, 2, 0}), CachePolicy::kLfu, 2), 3);
+}
+
+TEST(ExpertCache, LayersDoNotKnowOfEachOther) {
+  const TraceShape shape{.steps = 40, .layers = 1, .experts = 5, .top_k = 1};
+  TraceShape other = shape;
+  other.seed = 2;
+  const RoutingTrace a = synthetic_trace(shape), b = synthetic_trace(other);
+  RoutingTrace both{.layers = 2, .experts = 5};
+  for (std::size_t i = 0; i < a.uses.size(); ++i) {
+    both.uses.push_back(a.uses[i]);
+    both.uses.push_back(b.uses[i]);
+  }
+  for (auto policy : {CachePolicy::kLru, CachePolicy::kLfu, CachePolicy::kOracle}) {
+    EXPECT_EQ(hits(both, policy, 3), hits(a, policy, 3) + hits(b, policy, 3));
   }
 }
 
@@ -150,59 +165,20 @@ TEST(ExpertCache, AGuessThatIsThereStays) {
   EXPECT_EQ(counts.layer_misses[7], 0);
 }
 
-TEST(RoutingTrace, TokensStayAsOftenAsTheyShouldAndEachWithItsOwnExpert) {
-  const auto stayed = [](double stay) {
-    const RoutingTrace trace =
-        synthetic_trace({.steps = 500, .layers = 1, .experts = 64, .top_k = 1, .stay = stay});
-    int n = 0;
-    for (std::size_t i = 1; i < trace.uses.size(); ++i) n += trace.uses[i] == trace.uses[i - 1];
-    return n;
-  };
-  EXPECT_LT(stayed(0), 30);
-  EXPECT_GT(stayed(0.9), 400);
-  const RoutingTrace batch = synthetic_trace(
-      {.steps = 20, .layers = 1, .experts = 64, .top_k = 1, .batch = 8, .stay = 0.9});
-  std::size_t distinct = 0;
-  for (const std::vector<int>& uses : batch.uses) distinct += uses.size();
-  EXPECT_GT(distinct, std::size_t{20 * 5});  // 8 tokens, rarely two with one expert
+// 0 was followed by 4 twice and by 5 once.
+TEST(ExpertCache, WhatFollowedMostOftenIsGuessed) {
+  const CacheCounts counts =
+      replay(pairs({{0, 4}, {0, 4}, {0, 5}, {1, 6}, {1, 7}, {0, 4}}), {.slots = 2, .prefetch = 1});
+  EXPECT_EQ(counts.layer_misses[11], 0);
+  EXPECT_EQ(counts.prefetched, 1);  // 4 and not 5 too, although there is room for both
 }
 
-TEST(RoutingTrace, LayersHaveFavouritesOfTheirOwn) {
-  const RoutingTrace trace =
-      synthetic_trace({.steps = 400, .layers = 4, .experts = 64, .top_k = 1, .skew = 2});
-  std::set<int> favourites;
-  for (std::size_t layer = 0; layer < 4; ++layer) {
-    std::vector<int> used(64);
-    for (std::size_t i = layer; i < trace.uses.size(); i += 4) {
-      ++used[static_cast<std::size_t>(trace.uses[i][0])];
-    }
-    EXPECT_GT(std::ranges::max(used), 400 / 2);  // 1 / (1 + 1/4 + 1/9 + ..) is 0.61
-    favourites.insert(static_cast<int>(std::ranges::max_element(used) - used.begin()));
+TEST(ExpertCache, EachLayerHasFollowersOfItsOwn) {
+  RoutingTrace trace{.layers = 3, .experts = 8};
+  for (int i = 0; i < 20; ++i) {
+    for (int layer = 0; layer < 3; ++layer) trace.uses.push_back({2 * layer + i % 2});
   }
-  EXPECT_GE(favourites.size(), 3u);
-}
-
-TEST(RoutingTrace, AFileIsCheckedBeforeItIsBelieved) {
-  const model::TempFolder folder;
-  const auto read = [&](std::string_view text) {
-    return read_trace(folder.write("trace.json", text).string());
-  };
-  const RoutingTrace good = read(R"({"layers": 2, "experts": 4, "uses": [[0, 3], [1]]})");
-  EXPECT_EQ(good.uses, (std::vector<std::vector<int>>{{0, 3}, {1}}));
-  for (const char* bad :
-       {R"({"layers": 2, "experts": 4, "uses": [[0]]})",
-        R"({"layers": 0, "experts": 4, "uses": []})",
-        R"({"layers": 1, "experts": 4, "uses": [[4]]})",
-        R"({"layers": 1, "experts": 4, "uses": [[-1]]})",
-        R"({"layers": 1, "experts": 4, "uses": [[0, 0]]})",
-        R"({"layers": 1, "experts": 4, "uses": [[0.5]]})",
-        R"({"layers": 1, "experts": 4, "uses": [0]})", R"({"layers": 1, "experts": 4, "uses": []})",
-        R"({"layers": 1.7, "experts": 4, "uses": [[0]]})",
-        R"({"layers": 1, "experts": 1000000000000, "uses": [[0]]})",
-        R"({"layers": 4611686018427387904, "experts": 4, "uses": [[0]]})",
-        R"({"layers": 1, "uses": [[0]]})", "no JSON"}) {
-    EXPECT_THROW(read(bad), Error) << bad;
-  }
+  EXPECT_EQ(replay(trace, {.slots = 1, .prefetch = 1}).hits, 2 * 18);  // of layers 1 and 2
 }
 
 TEST(ExpertCache, WithoutUsesNothingWasHit) {
@@ -238,25 +214,9 @@ TEST(ExpertCache, TimeIsThatOfTheTraceThatWasCounted) {
   EXPECT_THROW(step_seconds(two, counts, 1, 1, {.link = 0}), Error);
 }
 
-TEST(RoutingTrace, SizesWhoseProductOverflowsAreRefused) {
-  constexpr std::int64_t kHuge = std::int64_t{1} << 32;
-  const TraceShape fits{.steps = 1, .layers = 1, .experts = 2, .top_k = 1};
-  for (std::int64_t TraceShape::*size :
-       {&TraceShape::steps, &TraceShape::layers, &TraceShape::experts, &TraceShape::batch}) {
-    TraceShape shape = fits;
-    shape.*size = kHuge;
-    EXPECT_THROW(synthetic_trace(shape), Error);
-  }
-}
-
-TEST(ExpertCache, WhatIsNoTraceIsRefused) {
-  EXPECT_THROW(read_trace("no such file"), Error);
-  EXPECT_THROW(synthetic_trace({.steps = 1, .layers = 1, .experts = 2, .top_k = 3}), Error);
-  EXPECT_THROW(synthetic_trace({.steps = 1, .layers = 1, .experts = 2, .top_k = 1, .stay = 1}),
-               Error);
-  EXPECT_THROW(synthetic_trace({.steps = 1, .layers = 1, .experts = 4, .top_k = 2, .skew = 1e4}),
-               Error);
+TEST(ExpertCache, SettingsThatMeanNothingAreRefused) {
   EXPECT_THROW(replay(single({0}), {.slots = 0}), Error);
+  EXPECT_THROW(replay(single({0}), {.slots = 1, .prefetch = -1}), Error);
 }
 
 }  // namespace

@@ -104,6 +104,10 @@ TEST(SequenceLoss, IsTheMeanOverSequences) {
   EXPECT_NEAR(both.loss, (a.loss + b.loss) / 2, 1e-15);
   EXPECT_NEAR(both.gradient[3], a.gradient[3] / 2, 1e-15);
   EXPECT_NEAR(both.gradient[7 * 5], b.gradient[0] / 2, 1e-15);
+  for (std::size_t e = 0; e < 5; ++e) {
+    EXPECT_NEAR(both.f[e], (a.f[e] + b.f[e]) / 2, 1e-15);
+    EXPECT_NEAR(both.P[e], (a.P[e] + b.P[e]) / 2, 1e-15);
+  }
   EXPECT_NE(sequence_loss(rows(all, 5), 2, kAlpha, {20}).loss, both.loss);
 }
 
@@ -151,11 +155,13 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(RouterLosses, WhatDoesNotFitIsRefused) {
   const std::vector<float> z(6);
   EXPECT_THROW(switch_loss(View<const float, 2>(nullptr, {0, 3}), 1), Error);
+  EXPECT_THROW(z_loss(View<const float, 2>(nullptr, {0, 3}), 1), Error);
   EXPECT_THROW(balance_loss(rows(z, 3), 0, 1), Error);
   EXPECT_THROW(balance_loss(rows(z, 3), 4, 1), Error);
   EXPECT_THROW(sequence_loss(rows(z, 3), 1, 1, {1}), Error);
   EXPECT_THROW(sequence_loss(rows(z, 3), 1, 1, {0, 2}), Error);
   EXPECT_THROW(sequence_loss(rows(z, 3), 1, 1, {}), Error);
+  EXPECT_THROW(sequence_loss(rows(z, 3), 4, 1, {2}), Error);
 }
 
 }  // namespace

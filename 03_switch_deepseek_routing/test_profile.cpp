@@ -49,6 +49,7 @@ TEST(Profile, AGateReadsItsLogitsOnce) {
     const Traffic c = traffic(grouped_top_k_topic(), deepseek_v3_gate(T), version);
     EXPECT_EQ(c.read, 2 * 4 * T * E) << version;
     EXPECT_EQ(c.written, 8 * T * k) << version;
+    EXPECT_EQ(grouped_top_k_work(T, E, k).bytes, static_cast<double>(c.read / 2 + c.written));
     EXPECT_EQ(c.wavefronts > 0, version == "gpu_v1_row");
     EXPECT_GT(c.ideal_sectors, 0);
     EXPECT_EQ(c.sectors, c.ideal_sectors) << version;
@@ -64,6 +65,9 @@ TEST(Profile, PlacesReadWhatTheirHeadersSay) {
   EXPECT_LE(one.read, 8 * slots);  // the weights of the slots that stay
   EXPECT_GT(one.read, 7 * slots);
   EXPECT_EQ(one.written, 8 * slots + 4 * E);
+  const double least = capacity_dispatch_work(T, E, 2).bytes;  // which takes all slots to stay
+  EXPECT_LE(static_cast<double>(one.read + one.written), least);
+  EXPECT_GT(static_cast<double>(one.read + one.written), 0.95 * least);
   constexpr std::int64_t counts = 4 * E * (slots / 1024);
   EXPECT_GT(two.read, one.read + 4 * slots);
   EXPECT_LE(two.read, one.read + 4 * slots + 2 * counts);

@@ -254,6 +254,22 @@ TEST_P(RouterConformance, TiesGoToTheLower) {
 INSTANTIATE_TEST_SUITE_P(Gates, RouterConformance, ::testing::ValuesIn(kGates),
                          [](const auto& test) { return std::string(test.param.name); });
 
+TEST(Softmax, IsOfDifferencesOnEveryVersion) {
+  std::vector<float> near = testing::normal(4 * 64, 12, 2.0);
+  for (float& z : near) z = std::round(4 * z) / 4;  // so that the sums below are exact
+  for (const Gate& g : kGates) {
+    if (g.score != GateScore::kSoftmax) continue;
+    const DeepseekRouting r = routing_of(g, 64);
+    for (float shift : {-1000.0f, 1000.0f}) {
+      std::vector<float> far = near;
+      for (float& z : far) z += shift;
+      for (const auto* version : versions(r)) {
+        EXPECT_EQ(run(version, r, far, {}).weights, run(version, r, near, {}).weights);
+      }
+    }
+  }
+}
+
 // The cases of the README, on every version.
 TEST(DeepseekVectors, OnEveryVersion) {
   const auto choice = [](const Version<GroupedTopKArgs>* version, DeepseekRouting r,
@@ -271,20 +287,8 @@ TEST(DeepseekVectors, OnEveryVersion) {
     EXPECT_EQ(choice(v, one, {0.9f, 0.1f, 0.6f, 0.55f}), (std::vector<int>{2}));   // V3: sum
     EXPECT_EQ(choice(v, best, {0.9f, 0.1f, 0.6f, 0.55f}), (std::vector<int>{0}));  // V2: best
     EXPECT_EQ(choice(v, {.experts = 4, .top_k = 3}, {-3, -1, -2, -4}), (std::vector<int>{1, 2, 0}));
+    EXPECT_NEAR(run(v, {.experts = 2, .top_k = 2}, {-40, -40}, {}).weights[0], 0.5, 1e-3);  // 4e-18
   }
-}
-
-TEST(BiasUpdate, MovesByTheSignAlone) {
-  std::vector<float> bias = {0, 0, 0, 1};
-  update_bias({bias.data(), {4}}, {10, 2, 4, 0}, 0.25f);  // the mean is 4
-  EXPECT_EQ(bias, (std::vector<float>{-0.25f, 0.25f, 0, 1.25f}));
-  update_bias({bias.data(), {4}}, {5, 5, 5, 5}, 0.25f);
-  EXPECT_EQ(bias, (std::vector<float>{-0.25f, 0.25f, 0, 1.25f}));
-  update_bias({bias.data(), {4}}, {1, 1, 1, 0}, 0.25f);  // the mean is 3/4, not 0 or 1
-  EXPECT_EQ(bias, (std::vector<float>{-0.5f, 0, -0.25f, 1.5f}));
-  EXPECT_THROW(update_bias({bias.data(), {4}}, {1, 2}, 0.25f), Error);
-  EXPECT_THROW(update_bias({bias.data(), {4}}, {-1, 0, 0, 0}, 0.25f), Error);
-  EXPECT_THROW(update_bias({bias.data(), {4}}, {INT64_MAX / 2, 0, 0, 0}, 0.25f), Error);
 }
 
 }  // namespace
