@@ -85,7 +85,7 @@ std::int64_t capacity(CapacityFactor factor, std::int64_t T, std::int64_t E, std
           factor.denominator);
   const std::int64_t above = factor.numerator * top_k * T, below = factor.denominator * E;
   const std::int64_t rows = above / below + (above % below != 0 ? 1 : 0);
-  return std::min(T, std::max<std::int64_t>(1, rows));
+  return std::min(T, rows);
 }
 
 Choices switch_top1(View<const float, 2> logits) {

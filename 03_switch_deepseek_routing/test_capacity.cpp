@@ -1,5 +1,3 @@
-// How many rows an expert takes, and what Switch and GShard choose.
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -62,8 +60,6 @@ TEST(Capacity, NumbersThatMeanNothingAreRefused) {
   EXPECT_THROW(capacity({1, 1}, -1, 4, 1), Error);
   EXPECT_THROW(capacity({1, 1}, 8, 4, 0), Error);
   EXPECT_THROW(capacity({kMillion, 1}, kLarge, 4, 1), Error);
-  EXPECT_THROW(capacity({1, kMillion}, 8, kLarge, 1), Error);
-  EXPECT_THROW(place({}, -1, DropPolicy::kPosition, AfterDrop::kKeep), Error);
 }
 
 TEST(SwitchTop1, TheWeightIsTheProbability) {
@@ -114,6 +110,24 @@ TEST(GshardTop2, ASecondExpertWorthNothingIsNeverDrawn) {
   const Choices c = gshard_top2(rows(logits, 2), View<const float, 1>(u, {1}));
   EXPECT_EQ(c.ids, (Ids{0, -1}));
   EXPECT_EQ(c.weights, (Weights{1, 0}));
+}
+
+TEST(Placement, OfThePublishedModels) {
+  const auto sparse = [](Placement p, std::int64_t blocks) {
+    std::int64_t n = 0;
+    for (std::int64_t b = 0; b < blocks; ++b) n += is_sparse(p, b) ? 1 : 0;
+    return n;
+  };
+  EXPECT_EQ(sparse({0, 2}, 12), 6);  // Switch, every other
+  EXPECT_FALSE(is_sparse({0, 2}, 0));
+  EXPECT_TRUE(is_sparse({0, 2}, 1));
+  EXPECT_EQ(sparse({0, 1}, 32), 32);  // Mixtral
+  EXPECT_EQ(sparse({3, 1}, 61), 58);  // DeepSeek-V3
+  EXPECT_TRUE(is_sparse({1, 2}, 1));  // the period counts from the first block of all
+  EXPECT_THROW(is_sparse({0, 0}, 0), Error);
+  EXPECT_THROW(is_sparse({-1, 1}, 0), Error);
+  EXPECT_THROW(is_sparse({0, 1}, -1), Error);
+  EXPECT_THROW(is_sparse({0, 1}, INT64_MAX), Error);  // whose number + 1 there is not
 }
 
 }  // namespace

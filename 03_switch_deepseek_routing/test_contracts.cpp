@@ -53,6 +53,18 @@ TEST(Limits, OfGroupedTopK) {
   expect_limit(grouped_top_k_topic(), gate(48, 4, 4, 2), 1);
 }
 
+// The host's gate has a row of 1024 scores on its stack.
+TEST(Limits, OfTheGateOnTheHost) {
+  const auto registry = registry_of(append_versions);
+  const auto& v =
+      registry->find<GroupedTopKArgs>("grouped_top_k", Backend::kCpu, "cpu_v1_insertion");
+  const auto takes = [&](std::int64_t E) {
+    return v.takes({.routing = {.experts = E, .top_k = E}}, cpu_device(), DType::kF32);
+  };
+  EXPECT_TRUE(takes(1024));
+  EXPECT_FALSE(takes(1025));
+}
+
 TEST(Limits, OfCapacityDispatch) { expect_limit(capacity_dispatch_topic(), {3, 1024, 2, 1}, 2); }
 
 }  // namespace

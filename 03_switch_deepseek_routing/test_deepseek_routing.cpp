@@ -272,5 +272,18 @@ TEST(DeepseekRouting, AFactorysRouterNeedsTheScratchOfItsVersion) {
   EXPECT_EQ(make_deepseek_router(factory, {.experts = 4, .top_k = 2})->workspace(7), 24 * 7);
 }
 
+TEST(BiasUpdate, MovesByTheSignAlone) {
+  std::vector<float> bias = {0, 0, 0, 1};
+  update_bias({bias.data(), {4}}, {10, 2, 4, 0}, 0.25f);  // the mean is 4
+  EXPECT_EQ(bias, (std::vector<float>{-0.25f, 0.25f, 0, 1.25f}));
+  update_bias({bias.data(), {4}}, {5, 5, 5, 5}, 0.25f);
+  EXPECT_EQ(bias, (std::vector<float>{-0.25f, 0.25f, 0, 1.25f}));
+  update_bias({bias.data(), {4}}, {1, 1, 1, 0}, 0.25f);  // the mean is 3/4, not 0 or 1
+  EXPECT_EQ(bias, (std::vector<float>{-0.5f, 0, -0.25f, 1.5f}));
+  EXPECT_THROW(update_bias({bias.data(), {4}}, {1, 2}, 0.25f), Error);
+  EXPECT_THROW(update_bias({bias.data(), {4}}, {-1, 0, 0, 0}, 0.25f), Error);
+  EXPECT_THROW(update_bias({bias.data(), {4}}, {INT64_MAX / 2, 0, 0, 0}, 0.25f), Error);
+}
+
 }  // namespace
 }  // namespace octavo

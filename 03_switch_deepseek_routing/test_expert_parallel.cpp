@@ -131,23 +131,6 @@ TEST(Communicator, CountsTheBytesThatARankSends) {
   EXPECT_EQ(bytes[1], 0);
 }
 
-// Nobody waits for ever for a rank that is gone, and its error is the one that is told.
-TEST(Communicator, WhoWaitsForARankThatFailedFailsToo) {
-  for (const bool rows : {false, true}) {
-    try {
-      run_ranks(3, [&](Communicator& ranks) {
-        ranks.exchange_counts({{1}, {2}, {3}});
-        if (ranks.rank() == 1) throw Error("rank 1 failed");
-        if (rows) ranks.exchange_rows({1, 2, 3}, {1, 1, 1}, {1, 1, 1}, 1);
-        if (!rows) ranks.exchange_counts({{1}, {2}, {3}});
-      });
-      FAIL() << "rows " << rows;
-    } catch (const Error& error) {
-      EXPECT_STREQ(error.what(), "rank 1 failed");
-    }
-  }
-}
-
 TEST(ExpertParallel, TheFormulaTakesSizesWhoseProductOverflows) {
   constexpr std::int64_t kBig = std::int64_t{1} << 22;
   EXPECT_EQ(all_to_all_bytes(kBig, kBig, kBig, 2, 1, 1), 0x1p66);

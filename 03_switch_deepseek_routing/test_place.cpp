@@ -1,4 +1,4 @@
-// Who is placed under a capacity, who is dropped, and what that makes of a layer's output.
+// Places under a capacity, and what is dropped.
 
 #include <gtest/gtest.h>
 
@@ -209,24 +209,6 @@ TEST(Place, ATokenDependsOnTheTokensBeforeIt) {
   };
   EXPECT_EQ(last(alone), 0);
   EXPECT_EQ(last(crowd), -1);
-}
-
-TEST(Placement, OfThePublishedModels) {
-  const auto sparse = [](Placement p, std::int64_t blocks) {
-    std::int64_t n = 0;
-    for (std::int64_t b = 0; b < blocks; ++b) n += is_sparse(p, b) ? 1 : 0;
-    return n;
-  };
-  EXPECT_EQ(sparse({0, 2}, 12), 6);  // Switch, every other
-  EXPECT_FALSE(is_sparse({0, 2}, 0));
-  EXPECT_TRUE(is_sparse({0, 2}, 1));
-  EXPECT_EQ(sparse({0, 1}, 32), 32);  // Mixtral
-  EXPECT_EQ(sparse({3, 1}, 61), 58);  // DeepSeek-V3
-  EXPECT_TRUE(is_sparse({1, 2}, 1));  // the period counts from the first block of all
-  EXPECT_THROW(is_sparse({0, 0}, 0), Error);
-  EXPECT_THROW(is_sparse({-1, 1}, 0), Error);
-  EXPECT_THROW(is_sparse({0, 1}, -1), Error);
-  EXPECT_THROW(is_sparse({0, 1}, INT64_MAX), Error);  // whose number + 1 there is not
 }
 
 }  // namespace

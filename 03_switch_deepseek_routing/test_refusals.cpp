@@ -5,6 +5,7 @@
 
 #include "03_switch_deepseek_routing/topics.h"
 #include "03_switch_deepseek_routing/versions.h"
+#include "common/base/error.h"
 #include "common/testing/batches.h"
 #include "common/testing/refusals.h"
 
@@ -57,6 +58,41 @@ TEST(Refusals, AnOutputOverAnotherOperand) {
   EXPECT_THAT(
       dispatch([](CapacityDispatchArgs& a) { put_over(a.load, View<const int, 2>(a.place)); }),
       IsEmpty());
+}
+
+TEST(Refusals, ExtentsThatDoNotFit) {
+  const auto gate = [](auto spoil) {
+    return misuse_breaches(grouped_top_k_topic(), registry(), kAll, deepseek_v3_gate(5), spoil);
+  };
+  const auto choices = [](GroupedTopKArgs& a, std::int64_t T, std::int64_t k) {
+    a.ids = {a.ids.data(), {T, k}};
+    a.weights = {a.weights.data(), {T, k}};
+  };
+  EXPECT_THAT(gate([](auto& a) { a.logits = {a.logits.data(), {5, 255}}; }), IsEmpty());
+  EXPECT_THAT(gate([](auto& a) { a.bias = {a.bias.data(), {255}}; }), IsEmpty());
+  EXPECT_THAT(gate([](auto& a) { a.weights = {a.weights.data(), {5, 7}}; }), IsEmpty());
+  EXPECT_THAT(gate([](auto& a) { a.routing.top_groups = 9; }), IsEmpty());
+  EXPECT_THAT(gate([&](auto& a) { choices(a, 4, 8); }), IsEmpty());
+  EXPECT_THAT(gate([&](auto& a) { choices(a, 5, 7); }), IsEmpty());
+  const auto dispatch = [](auto spoil) {
+    return misuse_breaches(capacity_dispatch_topic(), registry(), kAll, DispatchShape{9, 4, 2, 3},
+                           spoil);
+  };
+  EXPECT_THAT(dispatch([](auto& a) { a.weights = {a.weights.data(), {6, 3}}; }), IsEmpty());
+  EXPECT_THAT(dispatch([](auto& a) { a.place = {a.place.data(), {6, 3}}; }), IsEmpty());
+  EXPECT_THAT(dispatch([](auto& a) { a.kept = {a.kept.data(), {6, 3}}; }), IsEmpty());
+  EXPECT_THAT(dispatch([](auto& a) { a.load = {a.load.data(), {0}}; }), IsEmpty());
+  EXPECT_THAT(dispatch([](auto& a) { a.capacity = -1; }), IsEmpty());
+}
+
+// A capacity is shared by the whole batch, and the engine picks what is batch-invariant only.
+TEST(Refusals, ACapacityInTheEngine) {
+  const CapacityDispatchArgs shape{.load = {nullptr, {8}}};
+  for (const Device& device : {cpu_device(), simt_device()}) {
+    EXPECT_THROW(
+        registry().pick<CapacityDispatchArgs>("capacity_dispatch", shape, device, DType::kF32),
+        Error);
+  }
 }
 
 // 2^16 tokens with 2^15 choices each are 2^31 slots.

@@ -1,14 +1,12 @@
-// The scores of routers, the keys that order them and the biases that move them, at the edges.
+// The scores of routers and the keys that order them, at the edges.
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "03_switch_deepseek_routing/deepseek_routing.h"
 #include "03_switch_deepseek_routing/grouped_top_k_math.h"
 #include "03_switch_deepseek_routing/probabilities.h"
-#include "common/base/error.h"
 
 namespace octavo::switch_routing {
 namespace {
@@ -63,19 +61,6 @@ TEST(ChoiceKey, OrdersByValueAndThenByTheLowerId) {
 TEST(ChoiceKey, ASumOfNothingDividesToNothing) {
   EXPECT_EQ(0.0f / guarded(0), 0);
   EXPECT_EQ(guarded(0.25f), 0.25f);
-}
-
-TEST(BiasUpdate, MovesByTheSignAlone) {
-  std::vector<float> bias = {0, 0, 0, 1};
-  update_bias({bias.data(), {4}}, {10, 2, 4, 0}, 0.25f);  // the mean is 4
-  EXPECT_EQ(bias, (std::vector<float>{-0.25f, 0.25f, 0, 1.25f}));
-  update_bias({bias.data(), {4}}, {5, 5, 5, 5}, 0.25f);
-  EXPECT_EQ(bias, (std::vector<float>{-0.25f, 0.25f, 0, 1.25f}));
-  update_bias({bias.data(), {4}}, {1, 1, 1, 0}, 0.25f);  // the mean is 3/4, not 0 or 1
-  EXPECT_EQ(bias, (std::vector<float>{-0.5f, 0, -0.25f, 1.5f}));
-  EXPECT_THROW(update_bias({bias.data(), {4}}, {1, 2}, 0.25f), Error);
-  EXPECT_THROW(update_bias({bias.data(), {4}}, {-1, 0, 0, 0}, 0.25f), Error);
-  EXPECT_THROW(update_bias({bias.data(), {4}}, {INT64_MAX / 2, 0, 0, 0}, 0.25f), Error);
 }
 
 }  // namespace
