@@ -84,6 +84,7 @@ std::int64_t capacity(CapacityFactor factor, std::int64_t T, std::int64_t E, std
           "capacity factor: {} / {} must be made of numbers from 1 to 1000000", factor.numerator,
           factor.denominator);
   const std::int64_t above = factor.numerator * top_k * T, below = factor.denominator * E;
+  // The ceiling of what is above 0, and so 1 at least.
   const std::int64_t rows = above / below + (above % below != 0 ? 1 : 0);
   return std::min(T, rows);
 }
