@@ -105,6 +105,19 @@ TEST(ExpertsConfig, LaunchesCoverTheListAndAreLegalForRealModels) {
   }
 }
 
+// The few rows may all go to one expert; with more, an even spread gives each of 32 experts 4.
+TEST(ExpertsConfig, TheDecodeVersionIsForFewRowsOrFewSlotsAnExpert) {
+  const auto registry = registry_of(append_versions);
+  const auto picked = [&](std::int64_t T, std::int64_t k, std::int64_t E) {
+    const ExpertsArgs args = args_of_shape(experts_topic(), {T, k, E, 64, 64}, DType::kBF16);
+    return registry->pick<ExpertsArgs>("experts", args, simt_device(), DType::kBF16).name;
+  };
+  EXPECT_EQ(picked(16, 2, 4), "gpu_v4_decode");
+  EXPECT_EQ(picked(17, 2, 4), "gpu_v3_tiles");
+  EXPECT_EQ(picked(64, 2, 32), "gpu_v4_decode");
+  EXPECT_EQ(picked(65, 2, 32), "gpu_v3_tiles");
+}
+
 // One version on the executor with so many multiprocessors; a complaint is a failure. Returns y.
 std::vector<std::byte> run(std::string_view version, const ExpertsShape& shape, DType compute,
                            int multiprocessors = 108) {

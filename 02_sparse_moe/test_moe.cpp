@@ -143,6 +143,7 @@ TEST_F(MoeTest, ObserverSeesThePlan) {
   std::vector<std::int64_t> counts;
   layer.moe->observe([&](const RoutingPlan& plan) { counts = plan.counts(); });
   layer.forward(exec_, testing::normal(6 * Layer::D, 5));
+  EXPECT_EQ(std::ssize(counts), Layer::E);
   EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), std::int64_t{0}), 6 * Layer::k);
 }
 

@@ -35,16 +35,21 @@ VersionLinearFactory versions_on(Backend backend) {
 
 struct Stack {
   std::vector<std::vector<float>> values;
+  std::vector<Tensor> tensors;
   std::vector<FfnWeights> experts;
 
-  Stack(Activation activation, bool gated) {
+  Stack(Activation activation, bool gated, DType type = DType::kF32) {
     for (std::uint32_t i = 0; i < 3 * kE; ++i) values.push_back(testing::normal(kD * kF, i, 0.3));
+    const auto weight = [&](std::size_t i, std::int64_t N, std::int64_t K) {
+      tensors.push_back(converted(matrix(values[i], N, K), type));
+      return tensors.back().view();
+    };
     for (std::size_t e = 0; e < kE; ++e) {
       FfnWeights w;
       w.activation = activation;
-      if (gated) w.gate = matrix(values[3 * e], kF, kD);
-      w.up = matrix(values[3 * e + 1], kF, kD);
-      w.down = matrix(values[3 * e + 2], kD, kF);
+      if (gated) w.gate = weight(3 * e, kF, kD);
+      w.up = weight(3 * e + 1, kF, kD);
+      w.down = weight(3 * e + 2, kD, kF);
       experts.push_back(w);
     }
   }
@@ -85,6 +90,20 @@ TEST(VersionExperts, AgreeWithOneReferenceLayerAnExpert) {
           EXPECT_TRUE(c) << name_of(backend) << " T " << T << " " << gated << ": " << c.message;
         }
       }
+    }
+  }
+}
+
+// Where the kernels round x and H too, to as many bits as the weights have.
+TEST(VersionExperts, WeightsInBf16AgreeWithTheReference) {
+  const Stack stack(Activation::kSilu, true, DType::kBF16);
+  for (const std::int64_t T : {16, 40}) {
+    const std::vector<float> want = stack.run(ReferenceLinearFactory(), Backend::kCpu, T);
+    for (const auto& [backend, error] : {std::pair{Backend::kCpu, 2e-5}, {Backend::kSimt, 4e-2}}) {
+      const std::vector<float> got = stack.run(versions_on(backend), backend, T);
+      const testing::Comparison c =
+          testing::compare(got.data(), want.data(), std::ssize(want), {.absolute = error});
+      EXPECT_TRUE(c) << name_of(backend) << " T " << T << ": " << c.message;
     }
   }
 }

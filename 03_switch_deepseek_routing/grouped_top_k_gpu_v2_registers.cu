@@ -22,7 +22,8 @@ namespace {
 
 using namespace device;
 
-// A lane's experts: first .. first + count - 1, their scores and biased scores.
+// A lane's experts: first .. first + count - 1, none where count <= 0; their scores and biased
+// scores.
 template <int V>
 struct Lane {
   float s[V], b[V];
@@ -85,7 +86,7 @@ __device__ bool score_row(const GateParams& a, int row, Lane<V>& lane) {
     top = warp_max(top);
     bad |= fabsf(top) == INFINITY;
     SIMT_UNROLL
-    for (int i = 0; i < V; ++i) sum += i < lane.count ? std::exp(lane.s[i] - top) : 0.0f;
+    for (int i = 0; i < V; ++i) sum += std::exp(lane.s[i] - top);  // 0 where no expert is
     sum = warp_sum(sum);
   }
   if (__any_sync(kFullMask, bad)) return false;
@@ -115,8 +116,7 @@ __device__ void mask_groups(const GateParams& a, Lane<V>& lane) {
   }
   const float mine = a.best_two ? best.first + best.second : best.first;
   const float score = __shfl_sync(kFullMask, mine, rank * width % 32);  // lane g: of group g
-  const unsigned kept =
-      __ballot_sync(kFullMask, group_is_kept(score, a.groups, a.top_groups) && rank < a.groups);
+  const unsigned kept = __ballot_sync(kFullMask, group_is_kept(score, a.groups, a.top_groups));
   if ((kept >> rank / width & 1) == 0) lane.taken = ~0u;
 }
 
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(kGateThreads) registers_kernel(GateParams a) {
   const int each = (a.E + 31) / 32;
   Lane<V> lane;
   lane.first = rank * each;
-  lane.count = max(0, min(each, a.E - lane.first));
+  lane.count = min(each, a.E - lane.first);
   if (!score_row(a, row, lane)) return write_bad_row(a, row);
   if (a.top_groups < a.groups) mask_groups(a, lane);
   int id = 0;
