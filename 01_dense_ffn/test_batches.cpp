@@ -18,7 +18,7 @@ const Registry& registry() {
   return *all;
 }
 
-TEST(Batches, OnTheHostEveryBatchHasTheBitsOfItsRows) {
+TEST(DenseBatches, OnTheHostEveryBatchHasTheBitsOfItsRows) {
   const std::vector<int> threads = {1, 2, 5};
   EXPECT_THAT(batch_breaches(matmul_topic(), registry(), Backend::kCpu, {0, 140, 270}, 40, threads),
               IsEmpty());
@@ -27,7 +27,7 @@ TEST(Batches, OnTheHostEveryBatchHasTheBitsOfItsRows) {
               IsEmpty());
 }
 
-TEST(Batches, OnTheExecutorToo) {
+TEST(DenseBatches, OnTheExecutorToo) {
   EXPECT_THAT(batch_breaches(matmul_topic(), registry(), Backend::kSimt, {0, 18, 40}, 16, {1}),
               IsEmpty());
   EXPECT_THAT(batch_breaches(ffn_topic(), registry(), Backend::kSimt, {0, 16, 24}, 16, {1}),

@@ -16,7 +16,7 @@ namespace {
 using testing::Far;
 using testing::LastBlocks;
 
-class FarEnd : public ::testing::Test {
+class DenseFarEnd : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!testing::kFarMemory) GTEST_SKIP() << "not under a sanitizer";
@@ -44,7 +44,7 @@ void expect_last_product(const Version<MatmulArgs>& version, Exec exec, std::int
   EXPECT_EQ(y.last(), 6.0f) << version.name << " T " << T << " N " << N << " K " << K;
 }
 
-TEST_F(FarEnd, OfAProduct) {
+TEST_F(DenseFarEnd, OfAProduct) {
   for (const Version<MatmulArgs>& v : registry().versions<MatmulArgs>("matmul")) {
     if (v.backend != Backend::kSimt) continue;
     const bool decode = v.name.ends_with("decode");
@@ -85,7 +85,7 @@ void expect_last_layer(const Version<FfnArgs>& version, ThreadPool& threads, std
   EXPECT_EQ(y.last(), 3.0f) << version.name << " T " << T << " D " << D << " F " << F;
 }
 
-TEST_F(FarEnd, OfALayer) {
+TEST_F(DenseFarEnd, OfALayer) {
   for (const Version<FfnArgs>& v : registry().versions<FfnArgs>("ffn")) {
     if (v.backend != Backend::kSimt) continue;
     const bool decode = v.name.ends_with("decode");
@@ -95,7 +95,7 @@ TEST_F(FarEnd, OfALayer) {
   }
 }
 
-TEST_F(FarEnd, OfACast) {
+TEST_F(DenseFarEnd, OfACast) {
   constexpr std::int64_t n = (std::int64_t{1} << 31) + 5;
   const Far<float> x(n);
   const Far<bf16> y(n);
@@ -109,7 +109,7 @@ TEST_F(FarEnd, OfACast) {
 }
 
 // 2^32 + 1 blocks in x would be one, counted in 32 bits.
-TEST_F(FarEnd, AGridThat32BitsDoNotCountIsRefused) {
+TEST_F(DenseFarEnd, AGridThat32BitsDoNotCountIsRefused) {
   constexpr std::int64_t n = ((std::int64_t{1} << 32) + 1) * 2048;
   Exec e = exec(DType::kBF16);
   const auto& v = registry().find<CastArgs>("cast", Backend::kSimt, "gpu_v1_vector");

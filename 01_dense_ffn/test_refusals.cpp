@@ -36,12 +36,12 @@ void put_over(Args& a, bool all) {
   a.y = {at, a.y.extents()};
 }
 
-TEST(Refusals, ShapesThatAVersionDoesNotSupport) {
+TEST(DenseRefusals, ShapesThatAVersionDoesNotSupport) {
   EXPECT_THAT(refusal_breaches(matmul_topic(), registry()), IsEmpty());
   EXPECT_THAT(refusal_breaches(ffn_topic(), registry()), IsEmpty());
 }
 
-TEST(Refusals, AnOutputOverAnInput) {
+TEST(DenseRefusals, AnOutputOverAnInput) {
   for (const bool all : {true, false}) {
     const auto spoil = [all](auto& a) { put_over(a, all); };
     EXPECT_THAT(misuse_breaches(matmul_topic(), registry(), kAll, kProduct, spoil), IsEmpty());
@@ -54,7 +54,7 @@ TEST(Refusals, AnOutputOverAnInput) {
               IsEmpty());
 }
 
-TEST(Refusals, ActivationsOfAnotherType) {
+TEST(DenseRefusals, ActivationsOfAnotherType) {
   EXPECT_THAT(misuse_breaches(matmul_topic(), registry(), kAll, kProduct,
                               [](MatmulArgs& a) { a.x = as_half(a.x); }),
               IsEmpty());
@@ -69,7 +69,7 @@ TEST(Refusals, ActivationsOfAnotherType) {
 }
 
 // The versions of the host look at the extents alone: their weights were prepared.
-TEST(Refusals, WeightsOfAnotherType) {
+TEST(DenseRefusals, WeightsOfAnotherType) {
   EXPECT_THAT(misuse_breaches(matmul_topic(), registry(), kKernels, kProduct,
                               [](MatmulArgs& a) { a.w = as_half(a.w); }),
               IsEmpty());
@@ -82,7 +82,7 @@ TEST(Refusals, WeightsOfAnotherType) {
 }
 
 // Extents that 32 bits do not hold, or not with a tile behind them.
-TEST(Refusals, ExtentsBeyond31Bits) {
+TEST(DenseRefusals, ExtentsBeyond31Bits) {
   constexpr std::int64_t kMany = INT32_MAX;
   const auto product = [](std::int64_t T, std::int64_t N, std::int64_t K) {
     return [=](MatmulArgs& a) {

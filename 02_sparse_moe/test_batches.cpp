@@ -18,7 +18,7 @@ const Registry& registry() {
   return *all;
 }
 
-TEST(Batches, OnTheHostEveryBatchHasTheBitsOfItsRows) {
+TEST(MoeBatches, OnTheHostEveryBatchHasTheBitsOfItsRows) {
   const std::vector<int> threads = {1, 2, 5};
   for (const bool normalize : {true, false}) {
     const GatingShape gate = {0, 60, 4, SoftmaxOrder::kSoftmaxTopK, normalize, true};
@@ -32,7 +32,7 @@ TEST(Batches, OnTheHostEveryBatchHasTheBitsOfItsRows) {
   }
 }
 
-TEST(Batches, OnTheExecutorToo) {
+TEST(MoeBatches, OnTheExecutorToo) {
   EXPECT_THAT(batch_breaches(gating_topic(), registry(), Backend::kSimt, {0, 60, 4}, 16, {1}),
               IsEmpty());
   EXPECT_THAT(batch_breaches(experts_topic(), registry(), Backend::kSimt,

@@ -17,7 +17,7 @@ namespace {
 using testing::Far;
 using testing::LastBlocks;
 
-class FarEnd : public ::testing::Test {
+class MoeFarEnd : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!testing::kFarMemory) GTEST_SKIP() << "not under a sanitizer";
@@ -29,7 +29,7 @@ class FarEnd : public ::testing::Test {
 
 // The last row's last expert is the best. With 65 experts and more a row has 32 lanes, and these
 // rows more lanes than 32 bits count.
-TEST_F(FarEnd, OfLogits) {
+TEST_F(MoeFarEnd, OfLogits) {
   constexpr std::int64_t T = (1 << 27) + 3, E = 65;
   const Far<float> logits(T * E), weights(T);
   const Far<int> ids(T);
@@ -86,7 +86,7 @@ void expect_last_element(const Version<ExpertsArgs>& version, ThreadPool& thread
   EXPECT_EQ(y.last(), 12.0f) << version.name << " T " << s.T << " E " << s.E;
 }
 
-TEST_F(FarEnd, OfALayer) {
+TEST_F(MoeFarEnd, OfALayer) {
   for (const Version<ExpertsArgs>& v : registry_->versions<ExpertsArgs>("experts")) {
     if (v.backend != Backend::kSimt) continue;
     for (const Sizes& s : {Sizes{66000, 2, 2, 16400, 40},     // T k D
@@ -99,7 +99,7 @@ TEST_F(FarEnd, OfALayer) {
 }
 
 // An expert whose first place plus the rows of the grid passes 2^31.
-TEST_F(FarEnd, OfAGridForTheRowsOfALateExpert) {
+TEST_F(MoeFarEnd, OfAGridForTheRowsOfALateExpert) {
   constexpr std::int64_t T = (1 << 30) + 64;
   const auto& v = registry_->find<ExpertsArgs>("experts", Backend::kSimt, "gpu_v1_loop");
   const Far<float> x(T), weight(T), y(T);

@@ -145,7 +145,7 @@ TEST(Profile, PaddingCostsWhatTheTilesSave) {
 }
 
 // Code that the compiler made of several lines has one too.
-TEST(Profile, EverySiteHasALine) {
+TEST(Profile, EverySiteOfTheKernelsHasALine) {
   Registry registry;
   append_versions(registry);
   const auto expect_lines = [&](const auto& topic, const auto& shape, const auto& versions) {

@@ -34,7 +34,7 @@ TensorView as_half(const TensorView& t) {
   return {t.data(), DType::kF16, t.extents().data(), t.rank()};
 }
 
-TEST(Refusals, ShapesThatAVersionDoesNotSupport) {
+TEST(MoeRefusals, ShapesThatAVersionDoesNotSupport) {
   auto gating = gating_topic();
   gating.shapes.push_back({3, 1025, 2});
   gating.shapes.push_back({2, 2000, 40, SoftmaxOrder::kSoftmaxTopK, false});
@@ -46,7 +46,7 @@ TEST(Refusals, ShapesThatAVersionDoesNotSupport) {
   EXPECT_THAT(refusal_breaches(experts_topic(), registry()), IsEmpty());
 }
 
-TEST(Refusals, AnOutputOverAnotherOperand) {
+TEST(MoeRefusals, AnOutputOverAnotherOperand) {
   const auto gate = [](auto spoil) {
     return misuse_breaches(gating_topic(), registry(), kAll, kGate, spoil);
   };
@@ -73,7 +73,7 @@ TEST(Refusals, AnOutputOverAnotherOperand) {
   EXPECT_THAT(layer([](ExpertsArgs& a) { put_over(a.y, a.order); }), IsEmpty());
 }
 
-TEST(Refusals, OperandsOfAnotherType) {
+TEST(MoeRefusals, OperandsOfAnotherType) {
   EXPECT_THAT(misuse_breaches(experts_topic(), registry(), kAll, kLayer,
                               [](ExpertsArgs& a) { a.x = as_half(a.x); }),
               IsEmpty());

@@ -29,7 +29,7 @@ void put_over(View<T, R>& out, View<const U, S> in) {
   out = {reinterpret_cast<T*>(const_cast<U*>(in.data())), out.extents()};
 }
 
-TEST(Refusals, ShapesThatAVersionDoesNotSupport) {
+TEST(RouterRefusals, ShapesThatAVersionDoesNotSupport) {
   auto gate = grouped_top_k_topic();
   gate.shapes.push_back({3, {.experts = 1025, .top_k = 2}});
   gate.shapes.push_back({3, {.experts = 64, .top_k = 33}});
@@ -41,7 +41,7 @@ TEST(Refusals, ShapesThatAVersionDoesNotSupport) {
   EXPECT_THAT(refusal_breaches(dispatch, registry()), IsEmpty());
 }
 
-TEST(Refusals, AnOutputOverAnotherOperand) {
+TEST(RouterRefusals, AnOutputOverAnotherOperand) {
   const auto gate = [](auto spoil) {
     return misuse_breaches(grouped_top_k_topic(), registry(), kAll, deepseek_v3_gate(5), spoil);
   };
@@ -60,7 +60,7 @@ TEST(Refusals, AnOutputOverAnotherOperand) {
       IsEmpty());
 }
 
-TEST(Refusals, ExtentsThatDoNotFit) {
+TEST(RouterRefusals, ExtentsThatDoNotFit) {
   const auto gate = [](auto spoil) {
     return misuse_breaches(grouped_top_k_topic(), registry(), kAll, deepseek_v3_gate(5), spoil);
   };
@@ -86,7 +86,7 @@ TEST(Refusals, ExtentsThatDoNotFit) {
 }
 
 // A capacity is shared by the whole batch, and the engine picks what is batch-invariant only.
-TEST(Refusals, ACapacityInTheEngine) {
+TEST(RouterRefusals, ACapacityInTheEngine) {
   const CapacityDispatchArgs shape{.load = {nullptr, {8}}};
   for (const Device& device : {cpu_device(), simt_device()}) {
     EXPECT_THROW(
@@ -96,7 +96,7 @@ TEST(Refusals, ACapacityInTheEngine) {
 }
 
 // 2^16 tokens with 2^15 choices each are 2^31 slots.
-TEST(Refusals, SlotsBeyond31Bits) {
+TEST(RouterRefusals, SlotsBeyond31Bits) {
   constexpr std::int64_t T = 1 << 16, k = 1 << 15;
   EXPECT_THAT(
       misuse_breaches(capacity_dispatch_topic(), registry(), kAll, DispatchShape{9, 4, 2, 3},
@@ -117,7 +117,7 @@ TEST(Refusals, SlotsBeyond31Bits) {
       IsEmpty());
 }
 
-TEST(Batches, EveryBatchHasTheBitsOfItsRows) {
+TEST(RouterBatches, EveryBatchHasTheBitsOfItsRows) {
   for (const GateShape& gate : {deepseek_v3_gate(0), deepseek_v2_gate(0)}) {
     EXPECT_THAT(
         batch_breaches(grouped_top_k_topic(), registry(), Backend::kCpu, gate, 40, {1, 2, 5}),

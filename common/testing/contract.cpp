@@ -130,12 +130,13 @@ class Check {
     Operands first(settings());
     s_.run_first(first);
     for (const std::string& name : operands.outputs()) {
-      const double unit = operands.unit_roundoff(name);
+      // Where the first version happens to be exact, one rounding of a 16-bit output is still
+      // allowed; of an fp32 one four: with wider vectors its chains of sums get shorter.
+      const double unit = operands.unit_roundoff(name), spare = unit < 1e-6 ? 4 * unit : unit;
       const Errors ours = errors_of(operands.result(name), want.at(name));
       const Errors theirs = errors_of(first.result(name), want.at(name));
-      // Where the first version happens to be exact, one rounding of the output is still allowed.
-      if (!(ours.max <= 2 * theirs.max + unit * ours.max_want) ||
-          !(ours.frobenius <= 2 * theirs.frobenius + unit)) {
+      if (!(ours.max <= 2 * theirs.max + spare * ours.max_want) ||
+          !(ours.frobenius <= 2 * theirs.frobenius + spare)) {
         complaints_.push_back(
             fmt::format("{}: more than twice the error of the first version: largest {:.3g} "
                         "against {:.3g}, relative Frobenius "

@@ -121,7 +121,7 @@ TEST(Exercise, AWrongResultThatDependsOnTheOrderOfTheThreadsIsARace) {
     example::naive(exec, a, p);
     a.y(0, 0) = 100.0f + static_cast<float>(simt::options().schedule);
   });
-  EXPECT_THAT(race.text, HasSubstr("1 of the 15 elements of y are wrong."));
+  EXPECT_THAT(race.text, HasSubstr("1 of the 15 elements of y is wrong"));
   EXPECT_THAT(race.text, HasSubstr("  There is a race: the result depends on the order in which "
                                    "threads run.\n  With the threads in another order (schedule "
                                    "rev, seed 1): y has other bits than before."));
@@ -129,7 +129,7 @@ TEST(Exercise, AWrongResultThatDependsOnTheOrderOfTheThreadsIsARace) {
     example::naive(exec, a, p);
     a.y(0, 0) = 100;
   });
-  EXPECT_THAT(wrong.text, HasSubstr("1 of the 15 elements of y are wrong."));
+  EXPECT_THAT(wrong.text, HasSubstr("1 of the 15 elements of y is wrong"));
   EXPECT_THAT(wrong.text, Not(HasSubstr("race")));
 }
 
