@@ -49,7 +49,7 @@ TEST(Profile, AGateReadsItsLogitsOnce) {
     const Traffic c = traffic(grouped_top_k_topic(), deepseek_v3_gate(T), version);
     EXPECT_EQ(c.read, 2 * 4 * T * E) << version;
     EXPECT_EQ(c.written, 8 * T * k) << version;
-    EXPECT_EQ(grouped_top_k_work(T, E, k).bytes, static_cast<double>(c.read / 2 + c.written));
+    EXPECT_EQ(2 * grouped_top_k_work(T, E, k).bytes, static_cast<double>(c.read + 2 * c.written));
     EXPECT_EQ(c.wavefronts > 0, version == "gpu_v1_row");
     EXPECT_GT(c.ideal_sectors, 0);
     EXPECT_EQ(c.sectors, c.ideal_sectors) << version;
