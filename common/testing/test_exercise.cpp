@@ -157,7 +157,8 @@ class ExerciseDeathTest : public ::testing::Test {
 
 TEST_F(ExerciseDeathTest, ARunWithoutEndIsAVerdict) {
   const Body endless = [](Exec&, const Args&, const Prepared&) {
-    for (volatile int i = 0;; i = i + 1) {
+    const volatile bool done = false;
+    while (!done) {
     }
   };
   EXPECT_EXIT(run_judge(endless, 1), ::testing::ExitedWithCode(1),
