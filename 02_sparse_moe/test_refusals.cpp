@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::IsEmpty;
 using testing::misuse_breaches;
+using testing::put_over;
 using testing::refusal_breaches;
 
 const std::vector<Backend> kAll = {Backend::kCpu, Backend::kSimt}, kKernels = {Backend::kSimt};
@@ -23,11 +24,6 @@ constexpr ExpertsShape kLayer = {5, 2, 4, 16, 24};
 const Registry& registry() {
   static const auto all = registry_of(append_versions);
   return *all;
-}
-
-template <class T, int R, class U, int S>
-void put_over(View<T, R>& out, View<const U, S> in) {
-  out = {reinterpret_cast<T*>(const_cast<U*>(in.data())), out.extents()};
 }
 
 TensorView as_half(const TensorView& t) {

@@ -5,7 +5,7 @@
 
 #include "03_switch_deepseek_routing/topics.h"
 #include "03_switch_deepseek_routing/versions.h"
-#include "common/testing/contract.h"
+#include "common/testing/refusals.h"
 
 namespace octavo::switch_routing {
 namespace {
@@ -29,16 +29,9 @@ INSTANTIATE_TEST_SUITE_P(CapacityDispatch, CapacityDispatchContract,
 
 // At the edges of what the kernels say they take, and beyond: what a version takes, it does.
 template <class Shape, class Args>
-void expect_limit(testing::Topic<Shape, Args> topic, const Shape& shape, int kernels) {
-  topic.shapes = {shape};
-  topic.smallest = 1;  // none
-  int taken = 0;
-  for (const testing::Subject& s : subjects(topic, registry_of(append_versions))) {
-    if (s.backend == Backend::kCuda || s.compute != DType::kF32) continue;
-    taken += s.backend == Backend::kSimt;
-    EXPECT_THAT(breaches(s, device_of(s.backend)), ::testing::IsEmpty()) << s.label;
-  }
-  EXPECT_EQ(taken, kernels) << topic.describe(shape);
+void expect_limit(const testing::Topic<Shape, Args>& topic, const Shape& shape, int kernels) {
+  EXPECT_THAT(testing::limit_breaches(topic, registry_of(append_versions), shape, kernels),
+              ::testing::IsEmpty());
 }
 
 TEST(Limits, OfGroupedTopK) {

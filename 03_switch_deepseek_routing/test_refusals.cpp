@@ -15,6 +15,7 @@ namespace {
 using testing::batch_breaches;
 using ::testing::IsEmpty;
 using testing::misuse_breaches;
+using testing::put_over;
 using testing::refusal_breaches;
 
 const std::vector<Backend> kAll = {Backend::kCpu, Backend::kSimt};
@@ -22,11 +23,6 @@ const std::vector<Backend> kAll = {Backend::kCpu, Backend::kSimt};
 const Registry& registry() {
   static const auto all = registry_of(append_versions);
   return *all;
-}
-
-template <class T, int R, class U, int S>
-void put_over(View<T, R>& out, View<const U, S> in) {
-  out = {reinterpret_cast<T*>(const_cast<U*>(in.data())), out.extents()};
 }
 
 TEST(RouterRefusals, ShapesThatAVersionDoesNotSupport) {

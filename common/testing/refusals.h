@@ -4,6 +4,7 @@
 // memory.
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -100,6 +101,36 @@ std::vector<std::string> misuse_breaches(const Topic<Shape, Args>& topic, const 
     }
   }
   return breaches;
+}
+
+// A shape at the edge of what the versions say they take, or beyond: what a version takes, it does
+// as the contract wants, and so many kernels take it. One sentence for each breach.
+template <class Shape, class Args>
+std::vector<std::string> limit_breaches(Topic<Shape, Args> topic,
+                                        const std::shared_ptr<const Registry>& registry,
+                                        const Shape& shape, int kernels) {
+  topic.shapes = {shape};
+  topic.smallest = 1;  // none
+  std::vector<std::string> found;
+  int taken = 0;
+  for (const Subject& s : subjects(topic, registry)) {
+    if (s.backend == Backend::kCuda || s.compute != DType::kF32) continue;
+    taken += s.backend == Backend::kSimt;
+    for (const std::string& b : breaches(s, device_of(s.backend))) {
+      found.push_back(fmt::format("{}: {}", s.label, b));
+    }
+  }
+  if (taken != kernels) {
+    found.push_back(fmt::format("{}: {} of the kernels take it, not {}", topic.describe(shape),
+                                taken, kernels));
+  }
+  return found;
+}
+
+// Lays an output over an input, for `spoil`.
+template <class T, int R, class U, int S>
+void put_over(View<T, R>& out, View<const U, S> in) {
+  out = {reinterpret_cast<T*>(const_cast<U*>(in.data())), out.extents()};
 }
 
 }  // namespace octavo::testing
